@@ -1,0 +1,100 @@
+"""What the gate did to a batch."""
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from delightful.arrays import Array
+from delightful.edge import admit, check_values
+from delightful.gate import Level, Whiten, gate_of_batch, surprisal_of_batch
+from delightful.precise import product
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The gate's doings, as plain numbers; printing it gives a table.
+
+    The mean gate alone says little (for advantages of mean zero it hovers near ½), hence the
+    split by sign. Fractions are of the unmasked entries.
+    """
+
+    entries: int  # unmasked entries
+    gate_mean_positive: float  # mean gate where U > 0; NaN if there are none
+    gate_mean_negative: float  # mean gate where U < 0; NaN if there are none
+    gate_std: float
+    breakthroughs: float  # fraction with U > 0 and gate above 0.8: rare successes let through
+    blunders: float  # fraction with U < 0 and gate below 0.2: rare failures held back
+    suppressed: float  # fraction with gate below 0.2
+    neutral: float  # fraction with gate from 0.4 to 0.6: near 1 everywhere, DG is PG/2
+    open: float  # fraction with gate above 0.8
+    effective_sample_size: float  # (Σ|ω|)² / Σω², in entries
+    surprisal_mean: float
+    negative_surprisal: float  # fraction with ℓ < 0: densities above 1, where the gate inverts
+    clipped_surprisal: float  # fraction that max_surprisal clipped
+    delight_q05: float
+    delight_median: float
+    delight_q95: float
+
+    def __str__(self) -> str:
+        rows = [f"  {f.name.replace('_', ' '):<22}{getattr(self, f.name):>10.4g}" for f in fields(self)]
+        return "\n".join(["what the gate did", *rows])
+
+
+def diagnose(
+    advantage: Array,
+    log_prob: Array,
+    *,
+    temperature: float | Array = 1.0,
+    mask: Array | None = None,
+    level: Level = "token",
+    max_surprisal: float | None = None,
+    mode_log_prob: Array | None = None,
+    whiten: Whiten | None = None,
+    gate_advantage: Array | None = None,
+) -> Diagnosis:
+    """What `gate` with the same arguments does to this batch. Eager mode only."""
+    batch = admit(
+        advantage, log_prob, mask, mode_log_prob=mode_log_prob, gate_advantage=gate_advantage
+    )
+    check_values(batch)
+    ell = surprisal_of_batch(batch, level)
+    clipped = surprisal_of_batch(batch, level, max_surprisal)
+    seen = batch.advantage if batch.gate_advantage is None else batch.gate_advantage
+    w = gate_of_batch(batch, temperature, level, max_surprisal, whiten)
+    keep = slice(None) if batch.mask is None else _numpy(batch.mask)
+    columns = (w, batch.advantage, ell, clipped, product(batch.xp, seen, clipped))
+    return _summary(*(_numpy(column)[keep].ravel().astype(np.float64) for column in columns))
+
+
+def _summary(w: Any, U: Any, ell: Any, clipped: Any, chi: Any) -> Diagnosis:
+    if w.size == 0:
+        raise ValueError("mask leaves no entry to diagnose")
+    omega = np.abs(w * U)
+    total = np.sum(omega**2)
+    q05, median, q95 = np.quantile(chi, [0.05, 0.5, 0.95], method="nearest")
+    return Diagnosis(
+        entries=w.size,
+        gate_mean_positive=float(np.mean(w[U > 0])) if np.any(U > 0) else float("nan"),
+        gate_mean_negative=float(np.mean(w[U < 0])) if np.any(U < 0) else float("nan"),
+        gate_std=float(np.std(w)),
+        breakthroughs=float(np.mean((U > 0) & (w > 0.8))),
+        blunders=float(np.mean((U < 0) & (w < 0.2))),
+        suppressed=float(np.mean(w < 0.2)),
+        neutral=float(np.mean((w >= 0.4) & (w <= 0.6))),
+        open=float(np.mean(w > 0.8)),
+        effective_sample_size=float(np.sum(omega) ** 2 / total) if total > 0 else 0.0,
+        surprisal_mean=float(np.mean(ell)),
+        negative_surprisal=float(np.mean(ell < 0)),
+        clipped_surprisal=float(np.mean(ell != clipped)),
+        delight_q05=float(q05),
+        delight_median=float(median),
+        delight_q95=float(q95),
+    )
+
+
+def _numpy(array: Array) -> Any:
+    """A NumPy copy, from any device."""
+    if hasattr(array, "detach"):
+        array = array.detach().cpu()
+    return np.asarray(array)

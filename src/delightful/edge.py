@@ -1,0 +1,115 @@
+"""The public edge: shapes, dtypes, masks and finiteness are checked here, once.
+
+Shapes and dtypes are always checked. Values are checked in eager mode only: inside jit, vmap and
+torch.compile there is nothing to look at, and nothing is checked.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+from delightful.arrays import Array, at_least_float32, namespace, stop_gradient, values_are_visible
+
+
+class Batch(NamedTuple):
+    """A batch past the edge: one library, one shape, float32 or wider, zero where masked out.
+
+    Only `log_prob` carries a gradient; whatever computes a weight from it must stop it.
+    """
+
+    xp: Any
+    advantage: Array
+    log_prob: Array
+    mask: Array | None = None  # boolean, true where an entry counts
+    old_log_prob: Array | None = None  # under the policy that acted; None: the current one did
+    mode_log_prob: Array | None = None  # log-density at the policy's mode
+    gate_advantage: Array | None = None  # what the gate sees, if not `advantage`
+    axis: int | None = None  # along which the samples of one context lie; None: all are of one
+
+    def count(self, axis: int | None = None) -> Any:
+        """How many entries count, in all or along `axis` (kept); at least 1, to divide by."""
+        if self.mask is None:
+            return math.prod(self.log_prob.shape) if axis is None else self.log_prob.shape[axis]
+        ones = self.xp.astype(self.mask, self.log_prob.dtype)
+        return self.xp.clip(self.sum(ones, axis), 1, None)
+
+    def sum(self, array: Array, axis: int | None = None) -> Array:
+        """Sum of an array that is zero where masked out, in all or along `axis` (kept)."""
+        if axis is None:
+            return self.xp.sum(array)
+        return self.xp.sum(array, axis=axis, keepdims=True)
+
+    def blank(self, array: Array) -> Array:
+        """`array` with 0 where masked out, so that a NaN in padding cannot spread."""
+        if self.mask is None:
+            return array
+        return self.xp.where(self.mask, array, self.xp.zeros_like(array))
+
+
+def admit(
+    advantage: Array | None,
+    log_prob: Array,
+    mask: Array | None = None,
+    axis: int | None = None,
+    **others: Array | None,
+) -> Batch:
+    """The batch that the caller's arrays describe, or an error naming what is wrong with them."""
+    xp = namespace(log_prob=log_prob, advantage=advantage, mask=mask, **others)
+    log_prob = at_least_float32(xp, "log_prob", log_prob)
+    shape = tuple(log_prob.shape)
+    if mask is not None:
+        if tuple(mask.shape) != shape:
+            raise ValueError(f"mask must have log_prob's shape {shape}, got {tuple(mask.shape)}")
+        mask = mask != 0
+    if axis is not None and not -len(shape) <= axis < len(shape):
+        raise ValueError(f"axis must be an axis of log_prob's shape {shape}, got {axis}")
+    empty = Batch(xp, None, None, mask, axis=axis)
+
+    def lay(name: str, array: Array | None) -> Array | None:
+        if array is None:
+            return None
+        array = stop_gradient(at_least_float32(xp, name, array))
+        return empty.blank(over_tokens(xp, name, array, shape))
+
+    return empty._replace(
+        log_prob=empty.blank(log_prob),
+        advantage=lay("advantage", advantage),
+        **{name: lay(name, array) for name, array in others.items()},
+    )
+
+
+def over_tokens(xp: Any, name: str, array: Array, shape: tuple[int, ...]) -> Array:
+    """`array` of log_prob's shape, or of that shape without its last axis (one per sequence)."""
+    if tuple(array.shape) == shape:
+        return array
+    if len(shape) > 1 and tuple(array.shape) == shape[:-1]:
+        return xp.broadcast_to(array[..., None], shape)
+    per_sequence = f" or {shape[:-1]}" if len(shape) > 1 else ""
+    raise ValueError(
+        f"{name} must have log_prob's shape {shape}{per_sequence}, got {tuple(array.shape)}"
+    )
+
+
+def check_values(batch: Batch) -> None:
+    """In eager mode, refuse NaN and ∞; log_prob = −∞ (an impossible action) has a limit and passes."""
+    if not values_are_visible(batch.log_prob, batch.advantage):
+        return
+    xp = batch.xp
+    for name in ("advantage", "log_prob", "old_log_prob", "mode_log_prob", "gate_advantage"):
+        array = getattr(batch, name)
+        if array is None:
+            continue
+        good = array < xp.inf if name == "log_prob" else xp.isfinite(array)
+        if not bool(xp.all(good)):
+            index = tuple(int(along[0]) for along in xp.nonzero(~good))
+            raise ValueError(f"{name}{list(index)} must be finite, got {float(array[index])}")
+
+
+def check_number(name: str, value: Any, *, strictly: bool = False) -> None:
+    """Refuse a Python number that is NaN or negative (or 0, `strictly`); traced ones pass unseen."""
+    if isinstance(value, (int, float)) and not (value > 0 if strictly else value >= 0):
+        raise ValueError(f"{name} must be {'> 0' if strictly else '>= 0'}, got {value!r}")
+
+
+def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")

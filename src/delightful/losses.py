@@ -1,0 +1,112 @@
+"""Losses: a score weight times log π, reduced over tokens and sequences; entropy and KL apart.
+
+    loss = −mean(stop_gradient(ω)·log π)
+
+Its gradient is the method's update; its value is not an objective. Entropy bonus and KL penalty
+are not score weights, so they are terms of their own, to be added with a coefficient.
+"""
+
+from typing import Any, Literal
+
+from delightful.arrays import Array, at_least_float32, namespace, stop_gradient, values_are_visible
+from delightful.edge import Batch, admit, check_choice, check_values
+from delightful.weights import weight_of_batch
+
+Reduction = Literal["mean", "sequence-mean", "sum", "none"]
+
+
+def policy_loss(
+    log_prob: Array,
+    advantage: Array,
+    *,
+    method: str = "dg",
+    mask: Array | None = None,
+    old_log_prob: Array | None = None,
+    mode_log_prob: Array | None = None,
+    gate_advantage: Array | None = None,
+    axis: int | None = None,
+    reduction: Reduction = "mean",
+    **hyperparameters: Any,
+) -> Array:
+    """−mean(ω·log π) with the score weight ω of `method`: equation (1) for the default, DG.
+
+    reduction: "mean" over all unmasked entries; "sequence-mean" over the unmasked tokens of each
+        sequence (the last axis) and then over sequences; "sum"; "none" for the unreduced terms.
+    hyperparameters: the method's own, such as `temperature`, `level`, `max_surprisal`, `whiten`.
+    The arrays are those of `score_weight`. Differentiable in `log_prob` only.
+    """
+    batch = admit(
+        advantage,
+        log_prob,
+        mask,
+        axis,
+        old_log_prob=old_log_prob,
+        mode_log_prob=mode_log_prob,
+        gate_advantage=gate_advantage,
+    )
+    omega = weight_of_batch(method, batch, hyperparameters)
+    loss = reduce(batch, -_weighted(batch, omega), reduction)
+    if values_are_visible(loss):
+        _check_loss(batch, loss)
+    return loss
+
+
+def _weighted(batch: Batch, omega: Array) -> Array:
+    # A closed gate on an impossible action is 0·(−∞). The limit is 0, and so is the gradient ω;
+    # wherever ω is not exactly 0 the term is left as it is, infinite loss included.
+    terms = omega * batch.log_prob
+    return batch.xp.where(omega == 0, batch.xp.zeros_like(terms), terms)
+
+
+def _check_loss(batch: Batch, loss: Array) -> None:
+    """Any NaN or ∞ in the input reaches the loss, so one look at the loss checks them all."""
+    if bool(batch.xp.all(batch.xp.isfinite(loss))):
+        return
+    check_values(batch)
+    raise ValueError(
+        "the loss is not finite: log_prob is -inf where the weight is not 0, "
+        "or the terms overflow; mask those entries out or bound log_prob"
+    )
+
+
+def reduce(batch: Batch, terms: Array, reduction: Reduction) -> Array:
+    """Per-element `terms`, zero where masked out, reduced."""
+    check_choice("reduction", reduction, ("mean", "sequence-mean", "sum", "none"))
+    if reduction == "none":
+        return terms
+    if reduction == "sum":
+        return batch.sum(terms)
+    if reduction == "mean":
+        return batch.sum(terms) / batch.count()
+    return batch.xp.mean(batch.sum(terms, axis=-1) / batch.count(axis=-1))
+
+
+def entropy_bonus(logits: Array) -> Array:
+    """−mean entropy of the categorical policies along the last axis: add it times a coefficient."""
+    xp = namespace(logits=logits)
+    log_p = _log_softmax(xp, at_least_float32(xp, "logits", logits))
+    return xp.mean(xp.sum(_p_times(xp, log_p, log_p), axis=-1))
+
+
+def kl_penalty(logits: Array, reference_logits: Array) -> Array:
+    """Mean KL(π ‖ π_ref) of categorical policies along the last axis; π_ref carries no gradient."""
+    xp = namespace(logits=logits, reference_logits=reference_logits)
+    if tuple(logits.shape) != tuple(reference_logits.shape):
+        raise ValueError(
+            f"reference_logits must have logits' shape {tuple(logits.shape)}, "
+            f"got {tuple(reference_logits.shape)}"
+        )
+    log_p = _log_softmax(xp, at_least_float32(xp, "logits", logits))
+    reference = at_least_float32(xp, "reference_logits", stop_gradient(reference_logits))
+    return xp.mean(xp.sum(_p_times(xp, log_p, log_p - _log_softmax(xp, reference)), axis=-1))
+
+
+def _log_softmax(xp: Any, logits: Array) -> Array:
+    shifted = logits - stop_gradient(xp.max(logits, axis=-1, keepdims=True))
+    return shifted - xp.log(xp.sum(xp.exp(shifted), axis=-1, keepdims=True))
+
+
+def _p_times(xp: Any, log_p: Array, values: Array) -> Array:
+    """p·values, 0 where p is 0; the inner `where` keeps ∞ out of the backward pass too."""
+    possible = log_p > -xp.inf
+    return xp.exp(log_p) * xp.where(possible, values, xp.zeros_like(values))

@@ -1,0 +1,218 @@
+"""Every method as a score weight ω: Δθ ∝ Σ ω ∇log π (Section 7 of the paper).
+
+A method is one function of a batch and one `@method` line. It then trains in every experiment,
+shows in every figure that compares methods, and is an option of every command, named by a spec
+such as "dg" or "dg:temperature=0.5". Keyword arguments are its hyperparameters.
+
+The loss is −mean(ω·log π), so a batch-wise method scales its ω to a sum over n samples.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from delightful.arrays import Array, stop_gradient
+from delightful.edge import Batch, admit, check_number, check_values
+from delightful.gate import Level, Whiten, gate_of_batch, surprisal_of_batch
+from delightful.precise import sigmoid_of_delight
+
+_EPSILON = 1e-8  # keeps a group of equal advantages from dividing by zero
+
+
+@dataclass(frozen=True)
+class Method:
+    """A registered score weight: its function and the defaults of its hyperparameters."""
+
+    name: str
+    label: str  # as figures and tables print it
+    weight: Callable[..., Array]
+    defaults: Mapping[str, Any]
+    batchwise: bool  # whether one sample's weight depends on the others'
+
+
+METHODS: dict[str, Method] = {}
+
+
+def method(
+    name: str, label: str, *, batchwise: bool = False
+) -> Callable[[Callable[..., Array]], Callable[..., Array]]:
+    """Register a function of a batch as the score weight called `name`."""
+
+    def register(weight: Callable[..., Array]) -> Callable[..., Array]:
+        parameters = list(inspect.signature(weight).parameters.values())[1:]
+        defaults = {p.name: p.default for p in parameters}
+        METHODS[name] = Method(name, label, weight, defaults, batchwise)
+        return weight
+
+    return register
+
+
+def find_method(name: str) -> Method:
+    if name not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {name!r}")
+    return METHODS[name]
+
+
+def parse_method(spec: str) -> tuple[Method, dict[str, Any]]:
+    """The method and hyperparameters, defaults included, of a spec like "dg:temperature=0.5"."""
+    name, _, rest = spec.partition(":")
+    found = find_method(name)
+    options = dict(found.defaults)
+    for item in filter(None, rest.split(",")):
+        key, equals, text = item.partition("=")
+        if key not in options:
+            known = ", ".join(options) or "no options"
+            raise ValueError(f"method {name} takes {known}, got {key!r}")
+        if not equals or not text:
+            raise ValueError(f"method option {item!r} must read {key}=value")
+        try:
+            options[key] = float(text)
+        except ValueError:
+            options[key] = text
+    return found, options
+
+
+def score_weight(
+    method: str,
+    advantage: Array,
+    log_prob: Array,
+    *,
+    mask: Array | None = None,
+    old_log_prob: Array | None = None,
+    mode_log_prob: Array | None = None,
+    gate_advantage: Array | None = None,
+    axis: int | None = None,
+    **hyperparameters: Any,
+) -> Array:
+    """ω of the registered `method`, without a gradient; 0 where masked out.
+
+    old_log_prob: log π of the policy that acted, for ratios; by default the current policy did.
+    axis: along which the samples of one prompt or state lie, for methods that compare samples of
+        one context (GRPO, MPO); by default the whole batch is one context.
+    """
+    batch = admit(
+        advantage,
+        log_prob,
+        mask,
+        axis,
+        old_log_prob=old_log_prob,
+        mode_log_prob=mode_log_prob,
+        gate_advantage=gate_advantage,
+    )
+    check_values(batch)
+    return weight_of_batch(method, batch, hyperparameters)
+
+
+def weight_of_batch(method: str, batch: Batch, hyperparameters: Mapping[str, Any]) -> Array:
+    """`score_weight`, for a batch already past the edge."""
+    found = find_method(method)
+    for name in hyperparameters:
+        if name not in found.defaults:
+            known = ", ".join(found.defaults) or "no options"
+            raise TypeError(f"method {method} takes {known}, got {name!r}")
+    return stop_gradient(batch.blank(found.weight(batch, **hyperparameters)))
+
+
+@method("pg", "PG")
+def pg(batch: Batch) -> Array:
+    """ω = U: REINFORCE."""
+    return batch.advantage
+
+
+@method("dg", "DG")
+def dg(
+    batch: Batch,
+    temperature: float | Array = 1.0,
+    level: Level = "token",
+    max_surprisal: float | None = None,
+    whiten: Whiten | None = None,
+) -> Array:
+    """ω = σ(U·ℓ/η)·U: equation (1)."""
+    return gate_of_batch(batch, temperature, level, max_surprisal, whiten) * batch.advantage
+
+
+@method("ppo", "PPO")
+def ppo(batch: Batch, clip: float | Array = 0.2) -> Array:
+    """ω = r·U, and 0 where the clip is active: the gradient of min(r·U, clip(r, 1±ε)·U)."""
+    check_number("clip", clip)
+    return _clipped(batch, batch.advantage, clip)
+
+
+@method("grpo", "GRPO", batchwise=True)
+def grpo(batch: Batch, clip: float | Array = 0.2) -> Array:
+    """PPO on the advantage standardised within its group (`axis`): Shao et al. 2024."""
+    check_number("clip", clip)
+    xp, n = batch.xp, batch.count(batch.axis)
+    centred = batch.blank(batch.advantage - batch.sum(batch.advantage, batch.axis) / n)
+    deviation = xp.sqrt(batch.sum(centred**2, batch.axis) / n)
+    return _clipped(batch, centred / (deviation + _EPSILON), clip)
+
+
+@method("pmpo", "PMPO", batchwise=True)
+def pmpo(batch: Batch, preference: float | Array = 0.5) -> Array:
+    """α on the mean log π of preferred samples (U > 0), α−1 on that of dispreferred (U < 0).
+
+    U = 0 is neither: a batch in which every sample did equally well says nothing.
+    """
+    check_number("preference", preference)
+    xp, U = batch.xp, batch.advantage
+    good, bad = xp.astype(U > 0, U.dtype), xp.astype(U < 0, U.dtype)
+    good_share = good / xp.clip(batch.sum(good), 1, None)
+    bad_share = bad / xp.clip(batch.sum(bad), 1, None)
+    return batch.count() * (preference * good_share - (1 - preference) * bad_share)
+
+
+@method("awr", "AWR")
+def awr(batch: Batch, temperature: float | Array = 1.0, max_weight: float | Array = 20.0) -> Array:
+    """ω = min(exp(U/β), ω_max): Peng et al. 2019, whose cap is 20."""
+    check_number("temperature", temperature, strictly=True)
+    xp = batch.xp
+    log_cap = xp.log(xp.asarray(max_weight, dtype=batch.advantage.dtype))
+    scaled = batch.advantage / temperature
+    return xp.exp(xp.where(scaled < log_cap, scaled, log_cap * xp.ones_like(scaled)))
+
+
+@method("mpo", "MPO", batchwise=True)
+def mpo(batch: Batch, temperature: float | Array = 1.0) -> Array:
+    """ω = n·softmax(U/η) over the samples of one context (`axis`): Abdolmaleki et al. 2018."""
+    check_number("temperature", temperature, strictly=True)
+    xp = batch.xp
+    scaled = batch.advantage / temperature
+    if batch.mask is not None:
+        scaled = xp.where(batch.mask, scaled, xp.full_like(scaled, -xp.inf))
+    top = xp.max(scaled) if batch.axis is None else xp.max(scaled, axis=batch.axis, keepdims=True)
+    # A wholly masked-out context has no maximum; any finite stand-in leaves its weights at 0.
+    powers = xp.exp(scaled - xp.where(xp.isfinite(top), top, xp.zeros_like(top)))
+    total = batch.sum(powers, batch.axis)
+    return batch.count(batch.axis) * powers / xp.where(total > 0, total, xp.ones_like(total))
+
+
+@method("additive", "Additive")
+def additive(
+    batch: Batch, alpha: float | Array = 0.5, temperature: float | Array = 1.0
+) -> Array:
+    """ω = σ(((1−α)U + αℓ)/η)·U: the paper's UCB-style mixture in place of delight (App. B, D)."""
+    check_number("temperature", temperature)
+    mixture = (1 - alpha) * batch.advantage + alpha * surprisal_of_batch(batch)
+    ones = batch.xp.ones_like(mixture)
+    return sigmoid_of_delight(batch.xp, mixture, ones, temperature) * batch.advantage
+
+
+@method("exponent", "Exponent")
+def exponent(batch: Batch, beta: float | Array = 1.0, temperature: float | Array = 1.0) -> Array:
+    """ω = σ(U·ℓ^β/η)·U: the paper's surprisal exponent (App. B); a negative ℓ keeps its sign."""
+    check_number("beta", beta)
+    check_number("temperature", temperature)
+    xp, ell = batch.xp, surprisal_of_batch(batch)
+    power = xp.where(ell < 0, -xp.ones_like(ell), xp.ones_like(ell)) * xp.abs(ell) ** beta
+    return sigmoid_of_delight(xp, batch.advantage, power, temperature) * batch.advantage
+
+
+def _clipped(batch: Batch, advantage: Array, clip: float | Array) -> Array:
+    if batch.old_log_prob is None:
+        return advantage
+    xp = batch.xp
+    ratio = xp.exp(stop_gradient(batch.log_prob) - batch.old_log_prob)
+    active = ((advantage > 0) & (ratio > 1 + clip)) | ((advantage < 0) & (ratio < 1 - clip))
+    return xp.where(active, xp.zeros_like(ratio), ratio * advantage)
