@@ -17,7 +17,7 @@ Array = Any
 
 
 def library(array: Any) -> str | None:
-    """"torch", "jax" or "numpy"; None if it is no array of theirs."""
+    """ "torch", "jax" or "numpy"; None if it is no array of theirs."""
     torch, jax = sys.modules.get("torch"), sys.modules.get("jax")
     if torch is not None and isinstance(array, torch.Tensor):
         return "torch"
@@ -71,7 +71,9 @@ def values_are_visible(*arrays: Array) -> bool:
         found = library(array)
         if found == "torch":
             torch = sys.modules["torch"]
-            if torch.compiler.is_compiling() or torch._C._functorch.is_functorch_wrapped_tensor(array):
+            if torch.compiler.is_compiling() or torch._C._functorch.is_functorch_wrapped_tensor(
+                array
+            ):
                 return False
         if found == "jax" and isinstance(array, sys.modules["jax"].core.Tracer):
             return False
@@ -82,3 +84,8 @@ def has_float64(array: Array) -> bool:
     """Whether float64 is at hand: not in JAX by default, nor on Apple's GPUs."""
     found = library(array)
     return found == "numpy" or (found == "torch" and array.device.type != "mps")
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a plain number, as against an array that may be traced."""
+    return isinstance(value, (int, float, np.number))

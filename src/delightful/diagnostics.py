@@ -32,12 +32,14 @@ class Diagnosis:
     surprisal_mean: float
     negative_surprisal: float  # fraction with ℓ < 0: densities above 1, where the gate inverts
     clipped_surprisal: float  # fraction that max_surprisal clipped
-    delight_q05: float
+    delight_q05: float  # quantiles of delight, before any whitening
     delight_median: float
     delight_q95: float
 
     def __str__(self) -> str:
-        rows = [f"  {f.name.replace('_', ' '):<22}{getattr(self, f.name):>10.4g}" for f in fields(self)]
+        rows = [
+            f"  {f.name.replace('_', ' '):<22}{getattr(self, f.name):>10.4g}" for f in fields(self)
+        ]
         return "\n".join(["what the gate did", *rows])
 
 
@@ -62,7 +64,7 @@ def diagnose(
     clipped = surprisal_of_batch(batch, level, max_surprisal)
     seen = batch.advantage if batch.gate_advantage is None else batch.gate_advantage
     w = gate_of_batch(batch, temperature, level, max_surprisal, whiten)
-    keep = slice(None) if batch.mask is None else _numpy(batch.mask)
+    keep = ... if batch.mask is None else _numpy(batch.mask)
     columns = (w, batch.advantage, ell, clipped, product(batch.xp, seen, clipped))
     return _summary(*(_numpy(column)[keep].ravel().astype(np.float64) for column in columns))
 

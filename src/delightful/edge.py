@@ -4,10 +4,19 @@ Shapes and dtypes are always checked. Values are checked in eager mode only: ins
 torch.compile there is nothing to look at, and nothing is checked.
 """
 
+import functools
 import math
+import operator
 from typing import Any, NamedTuple
 
-from delightful.arrays import Array, at_least_float32, namespace, stop_gradient, values_are_visible
+from delightful.arrays import (
+    Array,
+    at_least_float32,
+    is_number,
+    namespace,
+    stop_gradient,
+    values_are_visible,
+)
 
 
 class Batch(NamedTuple):
@@ -28,7 +37,8 @@ class Batch(NamedTuple):
     def count(self, axis: int | None = None) -> Any:
         """How many entries count, in all or along `axis` (kept); at least 1, to divide by."""
         if self.mask is None:
-            return math.prod(self.log_prob.shape) if axis is None else self.log_prob.shape[axis]
+            shape = self.log_prob.shape
+            return max(1, math.prod(shape) if axis is None else shape[axis])
         ones = self.xp.astype(self.mask, self.log_prob.dtype)
         return self.xp.clip(self.sum(ones, axis), 1, None)
 
@@ -37,6 +47,21 @@ class Batch(NamedTuple):
         if axis is None:
             return self.xp.sum(array)
         return self.xp.sum(array, axis=axis, keepdims=True)
+
+    def deviations(self, array: Array, axis: int | None = None) -> tuple[Array, Array]:
+        """`array` less its mean over what counts, and its standard deviation (both along `axis`).
+
+        The largest entry is taken off first: the mean of equal float32 numbers is not exactly that
+        number, and dividing such a rounding error by its own size would make a signal of it.
+        """
+        xp, n = self.xp, self.count(axis)
+        seen = array
+        if self.mask is not None:
+            seen = xp.where(self.mask, array, xp.full_like(array, -xp.inf))
+        top = xp.max(seen) if axis is None else xp.max(seen, axis=axis, keepdims=True)
+        shifted = self.blank(array - xp.where(xp.isfinite(top), top, xp.zeros_like(top)))
+        centred = self.blank(shifted - self.sum(shifted, axis) / n)
+        return centred, xp.sqrt(self.sum(centred**2, axis) / n)
 
     def blank(self, array: Array) -> Array:
         """`array` with 0 where masked out, so that a NaN in padding cannot spread."""
@@ -90,23 +115,27 @@ def over_tokens(xp: Any, name: str, array: Array, shape: tuple[int, ...]) -> Arr
 
 
 def check_values(batch: Batch) -> None:
-    """In eager mode, refuse NaN and ∞; log_prob = −∞ (an impossible action) has a limit and passes."""
-    if not values_are_visible(batch.log_prob, batch.advantage):
+    """In eager mode, refuse NaN and ∞; log_prob = −∞, an impossible action, has a limit and passes.
+
+    One look at one number, so that a GPU waits once; the culprit is sought only if there is one.
+    """
+    names = ("advantage", "log_prob", "old_log_prob", "mode_log_prob", "gate_advantage")
+    arrays = {name: getattr(batch, name) for name in names if getattr(batch, name) is not None}
+    if not values_are_visible(*arrays.values()):
         return
     xp = batch.xp
-    for name in ("advantage", "log_prob", "old_log_prob", "mode_log_prob", "gate_advantage"):
-        array = getattr(batch, name)
-        if array is None:
-            continue
-        good = array < xp.inf if name == "log_prob" else xp.isfinite(array)
-        if not bool(xp.all(good)):
-            index = tuple(int(along[0]) for along in xp.nonzero(~good))
+    good = {n: a < xp.inf if n == "log_prob" else xp.isfinite(a) for n, a in arrays.items()}
+    if bool(functools.reduce(operator.and_, map(xp.all, good.values()))):
+        return
+    for name, array in arrays.items():
+        if not bool(xp.all(good[name])):
+            index = tuple(int(along[0]) for along in xp.nonzero(~good[name]))
             raise ValueError(f"{name}{list(index)} must be finite, got {float(array[index])}")
 
 
 def check_number(name: str, value: Any, *, strictly: bool = False) -> None:
-    """Refuse a Python number that is NaN or negative (or 0, `strictly`); traced ones pass unseen."""
-    if isinstance(value, (int, float)) and not (value > 0 if strictly else value >= 0):
+    """Refuse a number that is NaN or negative (or 0, `strictly`); arrays pass unseen."""
+    if is_number(value) and not (value > 0 if strictly else value >= 0):
         raise ValueError(f"{name} must be {'> 0' if strictly else '>= 0'}, got {value!r}")
 
 

@@ -6,12 +6,12 @@ Notation, as in the paper: `advantage` U, `log_prob` log π(a), `surprisal` ℓ 
 Arrays have any shape; where there are tokens they lie along the last axis. An advantage may come
 with one value per sequence (log_prob's shape without its last axis). Half-precision inputs are
 computed, and returned, in float32. Masked-out entries may hold anything, NaN included, and come
-back as 0 surprisal and delight (and so a gate of ½).
+back as 0 surprisal and 0 delight, and with the gate of 0 delight.
 """
 
 from typing import Literal
 
-from delightful.arrays import Array, stop_gradient
+from delightful.arrays import Array, stop_gradient, values_are_visible
 from delightful.edge import Batch, admit, check_choice, check_number, check_values
 from delightful.precise import product, sigmoid_of_delight
 
@@ -128,7 +128,9 @@ def _whitened(batch: Batch, chi: Array, whiten: Whiten | None) -> Array:
     check_choice("whiten", whiten, (None, "standard", "scale"))
     if whiten is None:
         return chi
-    n = batch.count()
-    centred = batch.blank(chi - batch.sum(chi) / n)
-    deviation = batch.xp.sqrt(batch.sum(centred**2) / n)
+    centred, deviation = batch.deviations(chi)
+    if values_are_visible(deviation) and not bool(batch.xp.isfinite(deviation)):
+        raise ValueError(
+            "whiten needs finite delight: log_prob is -inf somewhere, give max_surprisal"
+        )
     return (centred if whiten == "standard" else chi) / (deviation + _WHITEN_EPSILON)

@@ -44,29 +44,27 @@ def policy_loss(
         mode_log_prob=mode_log_prob,
         gate_advantage=gate_advantage,
     )
+    check_values(batch)
     omega = weight_of_batch(method, batch, hyperparameters)
     loss = reduce(batch, -_weighted(batch, omega), reduction)
-    if values_are_visible(loss):
-        _check_loss(batch, loss)
+    _check_loss(batch, loss)
     return loss
 
 
 def _weighted(batch: Batch, omega: Array) -> Array:
     # A closed gate on an impossible action is 0·(−∞). The limit is 0, and so is the gradient ω;
     # wherever ω is not exactly 0 the term is left as it is, infinite loss included.
-    terms = omega * batch.log_prob
-    return batch.xp.where(omega == 0, batch.xp.zeros_like(terms), terms)
+    xp = batch.xp
+    return omega * xp.where(omega == 0, xp.zeros_like(batch.log_prob), batch.log_prob)
 
 
 def _check_loss(batch: Batch, loss: Array) -> None:
-    """Any NaN or ∞ in the input reaches the loss, so one look at the loss checks them all."""
-    if bool(batch.xp.all(batch.xp.isfinite(loss))):
-        return
-    check_values(batch)
-    raise ValueError(
-        "the loss is not finite: log_prob is -inf where the weight is not 0, "
-        "or the terms overflow; mask those entries out or bound log_prob"
-    )
+    """Every input was finite or −∞; the loss need not be."""
+    if values_are_visible(loss) and not bool(batch.xp.all(batch.xp.isfinite(loss))):
+        raise ValueError(
+            "the loss is not finite: log_prob is -inf where the weight is not 0, "
+            "or the terms overflow; mask those entries out or bound log_prob"
+        )
 
 
 def reduce(batch: Batch, terms: Array, reduction: Reduction) -> Array:
@@ -78,7 +76,12 @@ def reduce(batch: Batch, terms: Array, reduction: Reduction) -> Array:
         return batch.sum(terms)
     if reduction == "mean":
         return batch.sum(terms) / batch.count()
-    return batch.xp.mean(batch.sum(terms, axis=-1) / batch.count(axis=-1))
+    means = batch.sum(terms, axis=-1) / batch.count(axis=-1)
+    if batch.mask is None:
+        return batch.xp.mean(means)
+    counted = batch.xp.any(batch.mask, axis=-1)  # a wholly masked sequence is no sequence
+    sequences = batch.xp.sum(batch.xp.astype(counted, terms.dtype))
+    return batch.xp.sum(means) / batch.xp.clip(sequences, 1, None)
 
 
 def entropy_bonus(logits: Array) -> Array:
@@ -98,7 +101,10 @@ def kl_penalty(logits: Array, reference_logits: Array) -> Array:
         )
     log_p = _log_softmax(xp, at_least_float32(xp, "logits", logits))
     reference = at_least_float32(xp, "reference_logits", stop_gradient(reference_logits))
-    return xp.mean(xp.sum(_p_times(xp, log_p, log_p - _log_softmax(xp, reference)), axis=-1))
+    log_reference = _log_softmax(xp, reference)
+    # Where neither policy can go, −∞ − (−∞) is kept from arising.
+    both = xp.where(log_p > -xp.inf, log_reference, xp.zeros_like(log_p))
+    return xp.mean(xp.sum(_p_times(xp, log_p, log_p - both), axis=-1))
 
 
 def _log_softmax(xp: Any, logits: Array) -> Array:

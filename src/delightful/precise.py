@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from delightful.arrays import Array, has_float64
+from delightful.arrays import Array, has_float64, is_number, library, stop_gradient
 
 _SPLITTER = {32: 4097.0, 64: 134217729.0}  # 2^ceil(p/2) + 1, p the significand's bits
 
@@ -29,15 +29,24 @@ def sigmoid(xp: Any, x: Array, error: Any = None) -> Array:
 
 def sigmoid_of_delight(xp: Any, advantage: Array, surprisal: Array, temperature: Any) -> Array:
     """w = σ(U·ℓ/η) for η > 0, with its limits 1[χ>0] at η = 0 and exactly ½ at η = ∞."""
-    if _is_number(temperature):
+    if library(advantage) == "numpy":  # ±∞ is meant, and NumPy alone would warn of it
+        with np.errstate(over="ignore", invalid="ignore"):
+            return _sigmoid_of_delight(xp, advantage, surprisal, temperature)
+    return _sigmoid_of_delight(xp, advantage, surprisal, temperature)
+
+
+def _sigmoid_of_delight(xp: Any, advantage: Array, surprisal: Array, temperature: Any) -> Array:
+    if is_number(temperature):
         if temperature == 0:
             return xp.astype(product(xp, advantage, surprisal) > 0, advantage.dtype)
         if math.isinf(temperature):
             return xp.full_like(advantage, 0.5)
         return _sigmoid_of_ratio(xp, advantage, surprisal, temperature)
-    eta = xp.astype(xp.asarray(temperature), advantage.dtype)
+    eta = xp.astype(xp.asarray(stop_gradient(temperature)), advantage.dtype)
     hard, flat = eta == 0, xp.isinf(eta)
-    soft = _sigmoid_of_ratio(xp, advantage, surprisal, xp.where(hard | flat, xp.ones_like(eta), eta))
+    soft = _sigmoid_of_ratio(
+        xp, advantage, surprisal, xp.where(hard | flat, xp.ones_like(eta), eta)
+    )
     step = xp.astype(product(xp, advantage, surprisal) > 0, advantage.dtype)
     return xp.where(hard, step, xp.where(flat, xp.full_like(soft, 0.5), soft))
 
@@ -54,14 +63,14 @@ def _sigmoid_of_ratio(xp: Any, a: Array, b: Array, c: Any) -> Array:
         return xp.astype(sigmoid(xp, wide), narrow)
     x = p = product(xp, a, b)
     error = _product_error(xp, a, b, p)
-    if not (_is_number(c) and c == 1):
+    if not (is_number(c) and c == 1):
         divisor = c * xp.ones_like(p)
         # A Python temperature such as 0.3 loses digits on its way to float32.
-        lost = c - float(np.float32(c)) if _is_number(c) and xp.finfo(narrow).bits == 32 else 0.0
+        lost = c - float(np.float32(c)) if is_number(c) and xp.finfo(narrow).bits == 32 else 0.0
         x = p / divisor
         back = x * divisor
         error = ((p - back) - _product_error(xp, x, divisor, back) + error - x * lost) / divisor
-    # At ±∞, or where the split overflows, there is no error term; the gate is saturated there.
+    # At ±∞ there is no error term: the gate is saturated.
     return sigmoid(xp, x, xp.where(xp.isfinite(error), error, xp.zeros_like(error)))
 
 
@@ -69,16 +78,12 @@ def _product_error(xp: Any, a: Array, b: Array, p: Array) -> Array:
     """a·b − p exactly, where p is the rounded product (Dekker 1971)."""
     a_high, a_low = _split(xp, a)
     b_high, b_low = _split(xp, b)
-    return ((a_high * b_high - p) + a_high * b_low + a_low * b_high) + a_low * b_low
+    error = ((a_high * b_high - p) + a_high * b_low + a_low * b_high) + a_low * b_low
+    # Beyond this the split could overflow; so large a factor needs no such care.
+    return xp.where((xp.abs(a) < 1e30) & (xp.abs(b) < 1e30), error, xp.zeros_like(error))
 
 
 def _split(xp: Any, a: Array) -> tuple[Array, Array]:
-    # Beyond 1e30 the gate is saturated, and the multiplication below could overflow.
-    a = xp.where(xp.abs(a) < 1e30, a, xp.zeros_like(a))
     scaled = a * _SPLITTER[xp.finfo(a.dtype).bits]
     high = scaled - (scaled - a)
     return high, a - high
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float))

@@ -12,10 +12,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from delightful.arrays import Array, stop_gradient
 from delightful.edge import Batch, admit, check_number, check_values
 from delightful.gate import Level, Whiten, gate_of_batch, surprisal_of_batch
-from delightful.precise import sigmoid_of_delight
+from delightful.precise import product, sigmoid_of_delight
 
 _EPSILON = 1e-8  # keeps a group of equal advantages from dividing by zero
 
@@ -69,8 +71,21 @@ def parse_method(spec: str) -> tuple[Method, dict[str, Any]]:
         try:
             options[key] = float(text)
         except ValueError:
+            if isinstance(found.defaults[key], float):
+                raise ValueError(f"method option {key} must be a number, got {text!r}") from None
             options[key] = text
     return found, options
+
+
+def canonical_method(spec: str) -> str:
+    """The one spelling of a spec: options in the method's order, defaults left out.
+
+    The options are tried on a tiny batch, so that a senseless value is refused here.
+    """
+    found, options = parse_method(spec)
+    score_weight(found.name, np.array([1.0, -1.0]), np.array([-1.0, -1.0]), **options)
+    changed = [f"{k}={v}" for k, v in options.items() if v != found.defaults[k]]
+    return ":".join([found.name, ",".join(changed)] if changed else [found.name])
 
 
 def score_weight(
@@ -132,6 +147,16 @@ def dg(
     return gate_of_batch(batch, temperature, level, max_surprisal, whiten) * batch.advantage
 
 
+@method("ce", "CE")
+def ce(batch: Batch) -> Array:
+    """ω = 1[U>0]/π(a), whose expectation is the cross-entropy gradient Σ ∇log π(y): Section 4.2.
+
+    Exact under population gradients; on samples it is unbiased and of unbounded variance.
+    """
+    xp, U = batch.xp, batch.advantage
+    return xp.where(U > 0, xp.exp(-stop_gradient(batch.log_prob)), xp.zeros_like(U))
+
+
 @method("ppo", "PPO")
 def ppo(batch: Batch, clip: float | Array = 0.2) -> Array:
     """ω = r·U, and 0 where the clip is active: the gradient of min(r·U, clip(r, 1±ε)·U)."""
@@ -143,9 +168,7 @@ def ppo(batch: Batch, clip: float | Array = 0.2) -> Array:
 def grpo(batch: Batch, clip: float | Array = 0.2) -> Array:
     """PPO on the advantage standardised within its group (`axis`): Shao et al. 2024."""
     check_number("clip", clip)
-    xp, n = batch.xp, batch.count(batch.axis)
-    centred = batch.blank(batch.advantage - batch.sum(batch.advantage, batch.axis) / n)
-    deviation = xp.sqrt(batch.sum(centred**2, batch.axis) / n)
+    centred, deviation = batch.deviations(batch.advantage, batch.axis)
     return _clipped(batch, centred / (deviation + _EPSILON), clip)
 
 
@@ -156,6 +179,7 @@ def pmpo(batch: Batch, preference: float | Array = 0.5) -> Array:
     U = 0 is neither: a batch in which every sample did equally well says nothing.
     """
     check_number("preference", preference)
+    check_number("1 - preference", 1 - preference)
     xp, U = batch.xp, batch.advantage
     good, bad = xp.astype(U > 0, U.dtype), xp.astype(U < 0, U.dtype)
     good_share = good / xp.clip(batch.sum(good), 1, None)
@@ -167,6 +191,7 @@ def pmpo(batch: Batch, preference: float | Array = 0.5) -> Array:
 def awr(batch: Batch, temperature: float | Array = 1.0, max_weight: float | Array = 20.0) -> Array:
     """ω = min(exp(U/β), ω_max): Peng et al. 2019, whose cap is 20."""
     check_number("temperature", temperature, strictly=True)
+    check_number("max_weight", max_weight, strictly=True)
     xp = batch.xp
     log_cap = xp.log(xp.asarray(max_weight, dtype=batch.advantage.dtype))
     scaled = batch.advantage / temperature
@@ -189,14 +214,13 @@ def mpo(batch: Batch, temperature: float | Array = 1.0) -> Array:
 
 
 @method("additive", "Additive")
-def additive(
-    batch: Batch, alpha: float | Array = 0.5, temperature: float | Array = 1.0
-) -> Array:
+def additive(batch: Batch, alpha: float | Array = 0.5, temperature: float | Array = 1.0) -> Array:
     """ω = σ(((1−α)U + αℓ)/η)·U: the paper's UCB-style mixture in place of delight (App. B, D)."""
     check_number("temperature", temperature)
-    mixture = (1 - alpha) * batch.advantage + alpha * surprisal_of_batch(batch)
-    ones = batch.xp.ones_like(mixture)
-    return sigmoid_of_delight(batch.xp, mixture, ones, temperature) * batch.advantage
+    xp, U, ell = batch.xp, batch.advantage, surprisal_of_batch(batch)
+    share = product(xp, alpha * xp.ones_like(ell), ell)  # 0·∞ = 0: at α = 0 surprisal is no part
+    mixture = (1 - alpha) * U + share
+    return sigmoid_of_delight(xp, mixture, xp.ones_like(mixture), temperature) * U
 
 
 @method("exponent", "Exponent")

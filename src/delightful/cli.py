@@ -1,0 +1,97 @@
+"""The `delightful` command. Needs nothing but the standard library until a command needs the lab.
+
+argparse, not a CLI library: a light install must still be able to say what to install, and every
+error must be one sentence.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+_LAB = "the delightful command needs the lab: pip install 'delightful-rl[lab]'"
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}.\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="delightful", description="Delightful Policy Gradient: run, draw, check.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+
+    def add(name: str, summary: str, *, names: str | None = None) -> argparse.ArgumentParser:
+        command = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False)
+        if names:
+            command.add_argument("names", nargs="*", metavar="name", help=names)
+        return command
+
+    listing = add("list", "experiments, sweeps, figures, claims, and what has been run")
+    run = add("run", "run what is missing", names="experiments or sweeps; default: all")
+    figure = add("figure", "draw figures, running what they need", names="figures or experiments")
+    claims = add("claims", "the table of claims", names="experiments or claims; default: all")
+    report = add(
+        "report", "one offline HTML page with everything", names="experiments; default: all"
+    )
+    reproduce = add("reproduce", "run, draw, check and report", names="experiments; default: all")
+    export = add("export", "a sweep's runs as CSV or Parquet", names="one sweep")
+    bench = add("bench", "benchmarks, as ratios measured side by side", names="estimator")
+
+    for command in (listing, run, figure, claims, report, reproduce, export):
+        command.add_argument(
+            "--store", help="results folder (default: $DELIGHTFUL_STORE or results/)"
+        )
+    for command in (run, figure, claims, report, reproduce, export):
+        _add_plan(command)
+    for command in (run, figure, reproduce):
+        command.add_argument("--workers", type=int, help="processes (default: one per core)")
+    for command in (listing, claims, bench):
+        command.add_argument("--json", action="store_true", help="print JSON")
+    for command, what in ((figure, "folder"), (report, "folder"), (reproduce, "folder")):
+        command.add_argument("--out", help=f"output {what} (default: inside the store)")
+    export.add_argument("--out", required=True, help="file to write, ending in .csv or .parquet")
+    return parser
+
+
+def _add_plan(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--scale", choices=("smoke", "quick", "paper"), help="how much to run")
+    command.add_argument("--seeds", type=int, help="seeds per config, instead of the scale's")
+    command.add_argument(
+        "--method",
+        action="append",
+        default=[],
+        metavar="SPEC",
+        help="such as awr or dg:temperature=2",
+    )
+    command.add_argument(
+        "--set", action="append", default=[], metavar="FIELD=VALUE", help="change a config field"
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    try:
+        from delightful import commands
+        from delightful.lab.errors import LabError
+    except ModuleNotFoundError as error:
+        if error.name and error.name.startswith("delightful"):
+            raise
+        print(f"delightful: {_LAB} (missing: {error.name}).", file=sys.stderr)
+        return 2
+    try:
+        commands.run(options)
+    except LabError as error:
+        print(f"delightful: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("delightful: stopped; give the same command again to go on.", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # the reader of a pipe, such as `head`, has gone
+        sys.stderr.close()
+        return 0
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

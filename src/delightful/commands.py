@@ -1,0 +1,263 @@
+"""What each command of `delightful` does."""
+
+import json
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from delightful.experiments import EXPERIMENTS
+from delightful.lab.cells import Plan, Sweep
+from delightful.lab.compiling import single_threaded
+from delightful.lab.errors import LabError, unknown
+from delightful.lab.experiment import VERDICTS, Claim, Experiment, Figure, Verdict
+from delightful.lab.progress import run_missing
+from delightful.lab.report import write_report
+from delightful.lab.results import Decision, Drawn, claims_markdown, decide, draw, plan_for
+from delightful.lab.store import Store, cannot_write, to_parquet, write_whole
+from delightful.weights import find_method
+
+_COLOURS = {"reproduced": "green", "partly": "yellow", "not reproduced": "red", "not run": "dim"}
+
+
+def run(options: Namespace) -> None:
+    single_threaded()
+    {
+        "list": list_everything,
+        "run": run_sweeps,
+        "figure": draw_figures,
+        "claims": show_claims,
+        "report": make_report,
+        "reproduce": reproduce,
+        "export": export,
+        "bench": bench,
+    }[options.command](options)
+
+
+# What the options mean
+
+
+def _store(options: Namespace) -> Store:
+    return Store(options.store or os.environ.get("DELIGHTFUL_STORE") or "results")
+
+
+def _plan(options: Namespace) -> Plan:
+    changes = {}
+    for item in options.set:
+        name, equals, value = item.partition("=")
+        if not equals:
+            raise LabError(f"--set must read FIELD=VALUE, got {item!r}.")
+        changes[name] = value
+    for spec in options.method:
+        try:
+            find_method(spec.partition(":")[0])
+        except ValueError as error:
+            raise LabError(f"{error}.") from None
+    return Plan(options.scale or "quick", options.seeds, tuple(options.method), changes)
+
+
+def _workers(options: Namespace) -> int:
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    workers = usable if options.workers is None else options.workers
+    if workers < 1:
+        raise LabError(f"--workers must be at least 1, got {workers}.")
+    return int(workers)
+
+
+def _experiments(names: Iterable[str]) -> list[Experiment]:
+    for name in names:
+        if name not in EXPERIMENTS:
+            raise unknown("experiment", name, EXPERIMENTS)
+    return [EXPERIMENTS[name] for name in dict.fromkeys(names)] or list(EXPERIMENTS.values())
+
+
+def _pick(names: Iterable[str], kind: str, attribute: str) -> list[Any]:
+    """Sweeps, figures or claims by their own name or their experiment's; all for no name."""
+    known = {
+        getattr(item, "id", None) or item.name: item
+        for experiment in EXPERIMENTS.values()
+        for item in getattr(experiment, attribute)
+    }
+    picked: dict[str, Any] = {}
+    for name in names:
+        if name in EXPERIMENTS:
+            picked |= {key: item for key, item in known.items() if key.startswith(f"{name}/")}
+        elif name in known:
+            picked[name] = known[name]
+        else:
+            raise unknown(kind, name, [*EXPERIMENTS, *known])
+    return list(picked.values()) if names else list(known.values())
+
+
+# The commands
+
+
+def list_everything(options: Namespace) -> None:
+    store = _store(options)
+    rows = []
+    for experiment in EXPERIMENTS.values():
+        for sweep in experiment.sweeps:
+            for scale in sweep.seeds:
+                cells = sweep.cells(Plan(scale))
+                done = sum(store.state(cell) == "done" for cell in cells)
+                rows.append(
+                    {"sweep": sweep.name, "scale": scale, "cells": len(cells), "done": done}
+                )
+    if options.json:
+        _print_json(
+            {
+                "experiments": [
+                    {
+                        "name": e.name,
+                        "title": e.title,
+                        "section": e.section,
+                        "figures": [
+                            {"id": f.id, "number": f.number, "title": f.title} for f in e.figures
+                        ],
+                        "claims": [
+                            {"id": c.id, "where": c.where, "sentence": c.sentence} for c in e.claims
+                        ],
+                    }
+                    for e in EXPERIMENTS.values()
+                ],
+                "runs": rows,
+            }
+        )
+        return
+    console = Console(highlight=False)
+    for experiment in EXPERIMENTS.values():
+        console.print(f"\n[bold]{experiment.name}[/]  {experiment.title} ({experiment.section})")
+        for figure in experiment.figures:
+            console.print(f"  figure  {figure.id:<24} {figure.number}: {figure.title}")
+        for row in rows:
+            if row["sweep"].startswith(f"{experiment.name}/"):
+                status = f"{row['done']}/{row['cells']} cells done"
+                console.print(f"  sweep   {row['sweep']:<24} {row['scale']:<6} {status}")
+        console.print(f"  claims  {len(experiment.claims)}: delightful claims {experiment.name}")
+
+
+def run_sweeps(options: Namespace) -> None:
+    plan, store = _plan(options), _store(options)
+    sweeps: list[Sweep] = _pick(options.names, "experiment or sweep", "sweeps")
+    run_missing([c for s in sweeps for c in s.cells(plan)], store, _workers(options))
+
+
+def draw_figures(options: Namespace) -> None:
+    store, plan, workers = _store(options), _plan(options), _workers(options)
+    figures: list[Figure] = _pick(options.names, "figure", "figures")
+    folder = Path(options.out) if options.out else store.path / "figures"
+    plans = {f.id: plan_for(f.sweep, store, plan, options.scale) for f in figures}
+    cells = [c for f in figures if f.sweep for c in f.sweep.cells(plans[f.id])]
+    if cells:
+        run_missing(cells, store, workers)
+    for figure in figures:
+        drawn = draw(figure, store, plans[figure.id], folder)
+        print(f"{figure.number}: {figure.title}")
+        for path in drawn.files.values():
+            print(f"  {path}")
+
+
+def show_claims(options: Namespace) -> None:
+    claims: list[Claim] = _pick(options.names, "claim or experiment", "claims")
+    store, plan = _store(options), _plan(options)
+    decisions = [decide(claim, store, plan, options.scale) for claim in claims]
+    if options.json:
+        _print_json({"claims": [d.row() for d in decisions], "counts": _counts(decisions)})
+    else:
+        _print_claims(decisions)
+
+
+def make_report(options: Namespace) -> None:
+    _report(options, _store(options), _plan(options))
+
+
+def reproduce(options: Namespace) -> None:
+    store, plan = _store(options), _plan(options)
+    sweeps = [s for e in _experiments(options.names) for s in e.sweeps]
+    run_missing([c for s in sweeps for c in s.cells(plan)], store, _workers(options))
+    options.scale = plan.scale
+    decisions = _report(options, store, plan)
+    _print_claims(decisions)
+
+
+def export(options: Namespace) -> None:
+    sweeps: list[Sweep] = _pick(options.names, "sweep", "sweeps")
+    out = Path(options.out)
+    if len(sweeps) != 1:
+        raise LabError(f"export takes one sweep, one of {', '.join(s.name for s in sweeps)}.")
+    if out.suffix not in (".csv", ".parquet"):
+        raise LabError(f"--out must end in .csv or .parquet, got {options.out!r}.")
+    store = _store(options)
+    plan = plan_for(sweeps[0], store, _plan(options), options.scale)
+    table = store.table(sweeps[0].cells(plan))
+    if table is None:
+        raise LabError(
+            f"{sweeps[0].name} has not been run: give `delightful run {sweeps[0].name} {plan.options}`."
+        )
+    try:
+        write_whole(out, table.write_csv().encode() if out.suffix == ".csv" else to_parquet(table))
+    except OSError as error:
+        raise cannot_write(out, error) from None
+    print(f"{table.height} rows written to {out}")
+
+
+def bench(options: Namespace) -> None:
+    if options.names != ["estimator"]:
+        raise LabError(f"bench takes one of: estimator; got {' '.join(options.names) or 'none'}.")
+    from delightful.benchmarks import estimator
+
+    figures = estimator.measure()
+    if options.json:
+        _print_json(figures)
+    else:
+        print(estimator.describe(figures))
+
+
+# Printing
+
+
+def _report(options: Namespace, store: Store, plan: Plan) -> list[Decision]:
+    experiments = _experiments(options.names)
+    folder = Path(options.out) if options.out else store.path / "report"
+    decisions = [decide(c, store, plan, options.scale) for e in experiments for c in e.claims]
+    drawn: list[Drawn] = []
+    for figure in (f for e in experiments for f in e.figures):
+        its_plan = plan_for(figure.sweep, store, plan, options.scale)
+        cells = figure.sweep.cells(its_plan) if figure.sweep else []
+        if all(store.state(cell) == "done" for cell in cells):
+            drawn.append(draw(figure, store, its_plan, folder / "figures"))
+    page = write_report(folder, experiments, decisions, drawn, _counts(decisions))
+    write_whole(folder / "claims.md", claims_markdown(decisions).encode())
+    write_whole(folder / "claims.json", json.dumps([d.row() for d in decisions], indent=1).encode())
+    print(f"report: {page}")
+    return decisions
+
+
+def _counts(decisions: list[Decision]) -> dict[Verdict, int]:
+    verdicts = [d.finding.verdict for d in decisions]
+    return {verdict: verdicts.count(verdict) for verdict in VERDICTS}
+
+
+def _print_claims(decisions: list[Decision]) -> None:
+    table = Table(
+        "claim", "the paper says", "paper", "here (95% interval)", "verdict", show_lines=True
+    )
+    for decision in decisions:
+        claim, finding = decision.claim, decision.finding
+        here = f"{finding.measures}: {finding.text}" if finding.measures else decision.command
+        texts = (claim.id, f"{claim.sentence} ({claim.where})", claim.paper, here)
+        table.add_row(*map(Text, texts), Text(finding.verdict, style=_COLOURS[finding.verdict]))
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
+    console.print(table)
+    counts = ", ".join(f"{n} {verdict}" for verdict, n in _counts(decisions).items() if n)
+    console.print(f"{len(decisions)} claims: {counts}")
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(value, indent=1, ensure_ascii=False))

@@ -1,0 +1,229 @@
+"""The sentences of Section 4.1 and Appendices C.1–C.3 that are exact, checked without sampling."""
+
+import numpy as np
+
+from delightful import theory
+from delightful.lab.experiment import ClaimBook, Finding, found
+from delightful.weights import score_weight
+
+claims = ClaimBook("bandit")
+
+_TINY = 1e-12
+_GRID = [
+    (K, error, b, eta)
+    for K in (3, 10, 100, 1000)
+    for error in (1e-4, 0.01, 0.1, 0.5, 0.9, 0.99)
+    for b in (0.05, 0.5, 0.95)
+    for eta in (0.1, 0.5, 1.0, 10.0)
+]
+
+
+def _weights(method: str, policy: np.ndarray, b: float, **options: float) -> np.ndarray:
+    advantage = np.eye(policy.size)[0] - b
+    return np.asarray(score_weight(method, advantage, np.log(policy), **options))
+
+
+def _random_policies(seed: int = 0, count: int = 300) -> list[np.ndarray]:
+    """Non-symmetric policies of 3 to 30 actions, from flat to very peaked; y* is action 0."""
+    rng = np.random.default_rng(seed)
+    policies = []
+    for _ in range(count):
+        logits = rng.normal(size=rng.integers(3, 31)) * rng.uniform(0.1, 5)
+        policies.append(np.exp(logits) / np.exp(logits).sum())
+    return policies
+
+
+@claims.add(
+    "oracles-coincide",
+    "Section 4.1",
+    "In any single context, E[g_PG] = π(y*)φ(y*) ∝ g*_CE: the reward and cross-entropy oracles coincide.",
+    paper="0",
+)
+def oracles_coincide() -> Finding:
+    worst = 0.0
+    for policy in _random_policies():
+        phi = theory.scores(policy)
+        mean = theory.expected_gradient(policy, _weights("pg", policy, 0.5))
+        worst = max(worst, np.abs(policy @ phi).max(), np.abs(mean - policy[0] * phi[0]).max())
+    return found("largest entry of E[g_PG] − π(y*)φ(y*)", worst, worst < _TINY)
+
+
+@claims.add(
+    "gate-sides",
+    "Section 4.1",
+    "The DG gate takes a common value w₊ on the correct action and w₋ on all incorrect ones, with w₋ < ½ < w₊.",
+    paper="> 0",
+)
+def gate_sides() -> Finding:
+    gates = [theory.symmetric_gates(*point) for point in _GRID]
+    margin = min(min(plus - 0.5, 0.5 - minus) for plus, minus in gates)
+    return found("smallest distance of w₊ and w₋ from ½", float(margin), margin > 0)
+
+
+@claims.add(
+    "direction",
+    "Proposition 1(i)",
+    "DG preserves the expected gradient direction: E[g_DG] = s·g*_PG with s = (1−b)w₊ + b·w₋.",
+    paper="0",
+)
+def direction() -> Finding:
+    worst = 0.0
+    for K, error, b, eta in _GRID:
+        policy = theory.symmetric_policy(K, error)
+        target = (1 - error) * theory.scores(policy)[0]
+        s = theory.direction_scale(*theory.symmetric_gates(K, error, b, eta), b)
+        mean = theory.expected_gradient(policy, _weights("dg", policy, b, temperature=eta))
+        worst = max(worst, np.linalg.norm(mean - s * target) / np.linalg.norm(s * target))
+    return found("largest relative error of E[g_DG] = s·g*", worst, worst < 1e-9)
+
+
+@claims.add(
+    "variance",
+    "Proposition 1(ii)",
+    "DG reduces perpendicular variance by exactly w₋².",
+    paper="0",
+)
+def variance() -> Finding:
+    worst = 0.0
+    for K, error, b, eta in _GRID:
+        policy = theory.symmetric_policy(K, error)
+        minus = theory.symmetric_gates(K, error, b, eta)[1]
+        exact = minus**2 * theory.symmetric_perpendicular_variance(K, error, b)
+        dg = theory.perpendicular_variance(policy, _weights("dg", policy, b, temperature=eta))
+        worst = max(worst, abs(dg / exact - 1))
+    return found("largest relative error of Var⊥(DG) = w₋²·Var⊥(PG)", worst, worst < 1e-9)
+
+
+@claims.add(
+    "ratio-below-one",
+    "Proposition 1(iii)",
+    "The cosine-gap ratio w₋²/s² is below 1.",
+    paper="< 1",
+)
+def ratio_below_one() -> Finding:
+    largest = max(float(theory.cosine_gap_ratio(*point)) for point in _GRID)
+    return found("largest w₋²/s² over a grid of K, ε, b, η", largest, largest < 1)
+
+
+@claims.add(
+    "bound",
+    "Section 4.1",
+    "For b = ½ and η = 1, w₋ ≤ √(ε/(K−1)) and w₋²/s² ≤ 16ε/(K−1).",
+    paper="≤ 1",
+)
+def bound() -> Finding:
+    K, error = np.meshgrid([3, 10, 100, 1000, 10**6], np.geomspace(1e-6, 0.999, 200))
+    minus = theory.symmetric_gates(K, error)[1]
+    first = np.max(minus / np.sqrt(error / (K - 1)))
+    second = np.max(theory.cosine_gap_ratio(K, error) / theory.cosine_gap_bound(K, error))
+    return found("largest ratio over its bound", float(max(first, second)), max(first, second) <= 1)
+
+
+def _kept(error: float, percent: int) -> Finding:
+    kept = float(theory.cosine_gap_ratio(100, error))
+    return found(f"w₋²/s² at K = 100, ε = {error}", kept, round(100 * kept) == percent)
+
+
+@claims.add(
+    "four-percent",
+    "Section 4.1",
+    "For K = 100 at ε = 0.5, DG retains only 4% of PG's cosine gap.",
+    paper="0.04",
+)
+def four_percent() -> Finding:
+    return _kept(0.5, 4)
+
+
+@claims.add(
+    "one-percent",
+    "Section 4.1",
+    "At ε = 0.1, only 1%.",
+    paper="0.01",
+)
+def one_percent() -> Finding:
+    return _kept(0.1, 1)
+
+
+@claims.add(
+    "tail",
+    "Section 4.1, App. C.3",
+    "Without symmetry, tail suppression still holds: w₋(a) ≤ π(a)^{b/η}.",
+    paper="≤ 1",
+)
+def tail() -> Finding:
+    worst = 0.0
+    for policy in _random_policies():
+        for b, eta in ((0.1, 0.3), (0.5, 1.0), (0.9, 3.0)):
+            w = _weights("dg", policy, b, temperature=eta)[1:] / -b
+            worst = max(worst, np.max(w / theory.tail_bound(policy, b, eta)[1:]))
+    return found("largest w(a)/π(a)^(b/η) on incorrect actions", worst, worst <= 1 + _TINY)
+
+
+@claims.add(
+    "variance-bound",
+    "Appendix C.3",
+    "Without symmetry, Var⊥(g_DG) ≤ Σ π(a)^{1+2b/η} b² ‖Π⊥φ(a)‖².",
+    paper="≤ 1",
+)
+def variance_bound() -> Finding:
+    worst = 0.0
+    for policy in _random_policies():
+        for b, eta in ((0.1, 0.3), (0.5, 1.0), (0.9, 3.0)):
+            dg = theory.perpendicular_variance(policy, _weights("dg", policy, b, temperature=eta))
+            bounding = np.where(
+                np.arange(policy.size) > 0, b * theory.tail_bound(policy, b, eta), 0
+            )
+            worst = max(worst, dg / theory.perpendicular_variance(policy, bounding))
+    return found("largest Var⊥(DG) over its bound", worst, worst <= 1 + _TINY)
+
+
+@claims.add(
+    "bias-vanishes",
+    "Section 4.1, App. C.3",
+    "As the policy concentrates (ε → 0), the directional bias vanishes.",
+    paper="0",
+)
+def bias_vanishes() -> Finding:
+    """Directional bias of E[g_DG] as ε falls, for 50 random splits of ε among 20 wrong actions."""
+    rng = np.random.default_rng(0)
+    errors = np.geomspace(0.5, 1e-8, 9)
+    gaps = np.zeros((50, errors.size))
+    for row in gaps:
+        split = rng.dirichlet(np.full(20, 0.5)) + 1e-6
+        for i, error in enumerate(errors):
+            policy = np.concatenate([[1 - error], error * split / split.sum()])
+            mean = theory.expected_gradient(policy, _weights("dg", policy, 0.5))
+            phi = theory.scores(policy)[0]
+            difference = mean / np.linalg.norm(mean) - phi / np.linalg.norm(phi)
+            row[i] = difference @ difference / 2
+    falling = bool(np.all(np.diff(gaps.mean(0)) < 0))
+    last = float(gaps[:, -1].max())
+    note = f"at ε = 0.5: {gaps[:, 0].max():.2g}"
+    return found(
+        "largest 1 − cos(E[g_DG], ∇J) at ε = 1e-8", last, falling and last < 1e-6, note=note
+    )
+
+
+@claims.add(
+    "progress",
+    "Appendix C.1",
+    "Cosine controls progress: E[J(z⁺) − J(z)] ≥ α‖∇J‖·E[cos(g, ∇J)] − Lα²/2.",
+    paper="≥ 0",
+)
+def progress() -> Finding:
+    """Smallest slack of the bound over random policies and random directions, sample by sample."""
+    rng = np.random.default_rng(0)
+    slack = np.inf
+    for policy in _random_policies():
+        gradient = policy[0] * theory.scores(policy)[0]
+        norm = float(np.linalg.norm(gradient))
+        for step in (0.01, 0.1, 1.0):
+            g = gradient / norm + rng.normal(size=policy.size) * rng.uniform(0, 1)
+            g /= np.linalg.norm(g)
+            after = np.exp(np.log(policy) + step * g)
+            gain = after[0] / after.sum() - policy[0]
+            bound = theory.progress_bound(
+                norm, float(g @ gradient / norm), step, theory.SOFTMAX_LIPSCHITZ
+            )
+            slack = min(slack, gain - bound)
+    return found("smallest J(z⁺) − J(z) − bound", float(slack), slack >= 0)

@@ -1,0 +1,321 @@
+"""The sentences of Sections 2 and 7 and Appendix A, checked on the functions that train.
+
+All are exact: no sampling, so no interval; a value is a largest deviation or a limit.
+"""
+
+import numpy as np
+
+from delightful import theory
+from delightful.gate import gate
+from delightful.lab.experiment import ClaimBook, Finding, found
+from delightful.weights import score_weight
+
+claims = ClaimBook("gate")
+
+_TINY = 1e-12  # float64 equality, allowing for a few roundings
+
+
+@claims.add(
+    "breakthrough",
+    "Section 2.1",
+    "When a rare action has positive advantage the gate opens, w ≈ 1; when it has negative advantage the gate closes, w ≈ 0.",
+    paper="≈ 1 and ≈ 0",
+)
+def breakthrough() -> Finding:
+    w = gate(np.array([1.0, -1.0]), np.log([0.01, 0.01]))
+    deep = gate(np.array([1.0, -1.0]), np.log([1e-9, 1e-9]))
+    holds = w[0] > 0.9 and w[1] < 0.1 and deep[0] > 1 - 1e-8 and deep[1] < 1e-8
+    return found(
+        "gate of a rare success (π = 0.01, U = 1)", w[0], bool(holds), note=f"failure {w[1]:.2g}"
+    )
+
+
+@claims.add(
+    "favoured",
+    "Section 2.1",
+    "For actions the policy already favors, the surprisal is small, so the gate stays near ½.",
+    paper="≈ 0",
+)
+def favoured() -> Finding:
+    w = gate(np.array([1.0, -1.0]), np.log([0.99, 0.99]))
+    distance = float(np.max(np.abs(w - 0.5)))
+    return found("largest |w − ½| at π = 0.99, U = ±1", distance, distance < 0.01)
+
+
+@claims.add(
+    "operations",
+    "Section 2.2",
+    "Relative to PG, DG adds one sigmoid and one multiply per sample.",
+    paper="1",
+)
+def operations() -> Finding:
+    """Count what Algorithm 1 does per sample beyond PG, from its lines as code."""
+    import jax
+    import jax.numpy as jnp
+
+    def algorithm_1(U, log_prob):  # type: ignore[no-untyped-def]
+        surprisal = -log_prob
+        delight = U * surprisal
+        return jax.nn.sigmoid(delight) * U
+
+    equations = jax.make_jaxpr(algorithm_1)(jnp.ones(3), jnp.ones(3)).eqns
+    names = [equation.primitive.name for equation in equations]
+    sigmoids, products = names.count("logistic"), names.count("mul")
+    return found(
+        "multiplications per sample beyond PG",
+        products,
+        sigmoids == 1 and products == 1,
+        partly=sigmoids == 1,
+        note=f"{sigmoids} sigmoid; one product makes delight, one more applies the gate",
+    )
+
+
+@claims.add(
+    "maximiser",
+    "Appendix A",
+    "w* = σ(χ/η) is the unique global maximizer of χw + ηH(w).",
+    paper="0",
+)
+def maximiser() -> Finding:
+    """Golden-section search of χw + ηH(w) against σ(χ/η)."""
+    worst = 0.0
+    for eta in (0.1, 1.0, 10.0):
+        chi = np.linspace(-5 * eta, 5 * eta, 101)
+        low, high = np.zeros_like(chi), np.ones_like(chi)
+        ratio = (np.sqrt(5) - 1) / 2
+        for _ in range(80):
+            left, right = high - ratio * (high - low), low + ratio * (high - low)
+            better = theory.gate_objective(left, chi, eta) > theory.gate_objective(right, chi, eta)
+            low, high = np.where(better, low, left), np.where(better, right, high)
+        w = gate(chi, np.full_like(chi, -1.0), temperature=eta)
+        worst = max(worst, float(np.max(np.abs((low + high) / 2 - w))))
+    # A maximum is flat, so comparing values finds its place to the square root of precision.
+    return found("largest |argmax − σ(χ/η)|", worst, worst < 1e-6)
+
+
+@claims.add(
+    "softplus",
+    "Appendix A",
+    "The optimal value is the softplus potential Ψ_η(χ) = η log(1 + e^{χ/η}).",
+    paper="0",
+)
+def softplus() -> Finding:
+    worst = 0.0
+    for eta in (0.1, 1.0, 10.0):
+        chi = np.linspace(-30 * eta, 30 * eta, 401)
+        w = gate(chi, np.full_like(chi, -1.0), temperature=eta)
+        reached = theory.gate_objective(w, chi, eta)
+        worst = max(
+            worst, float(np.max(np.abs(reached - theory.softplus_potential(chi, eta)) / eta))
+        )
+    return found("largest |χw* + ηH(w*) − Ψ(χ)|/η", worst, worst < _TINY)
+
+
+@claims.add(
+    "saturation",
+    "Appendix A",
+    "The potential saturates for χ ≪ 0 and grows linearly for χ ≫ 0.",
+    paper="slopes 0 and 1",
+)
+def saturation() -> Finding:
+    psi = theory.softplus_potential(np.array([-40.0, -20.0, 20.0, 40.0]), 1.0)
+    left, right = psi[1] - psi[0], (psi[3] - psi[2]) / 20
+    return found("slope of Ψ from χ = 20 to 40", right, abs(right - 1) < 1e-8 and abs(left) < 1e-8)
+
+
+@claims.add(
+    "hedonic",
+    "Appendix A",
+    "In the hedonic limit (η → ∞), w* → ½ for bounded χ, recovering standard PG up to a constant.",
+    paper="0",
+)
+def hedonic() -> Finding:
+    U, log_prob = _grid()
+    exact = np.abs(gate(U, log_prob, temperature=np.inf) - 0.5)
+    near = np.abs(score_weight("dg", U, log_prob, temperature=1e9) - U / 2)
+    return found("largest |ω − U/2| at η = 1e9", near.max(), exact.max() == 0 and near.max() < 1e-6)
+
+
+@claims.add(
+    "enlightened",
+    "Appendix A",
+    "In the enlightened limit (η → 0), w* → 1[χ > 0], a hard gate.",
+    paper="0",
+)
+def enlightened() -> Finding:
+    U, log_prob = _grid()
+    hard = (-U * log_prob > 0).astype(float)
+    exact = np.max(np.abs(gate(U, log_prob, temperature=0.0) - hard))
+    near = np.max(np.abs(gate(U, log_prob, temperature=1e-4) - hard))
+    return found("largest |w − 1[χ>0]| at η = 1e-4", near, exact == 0 and near < 1e-6)
+
+
+@claims.add(
+    "stationary",
+    "Section 2.2, App. A",
+    "Optimal policies are stationary points of DG for all η > 0.",
+    paper="0",
+)
+def stationary() -> Finding:
+    """Two equally good arms of five, any split between them: U = 0 on the support."""
+    worst = 0.0
+    for share in (0.1, 0.5, 0.9):
+        policy = np.array([share, 1 - share, 0, 0, 0])
+        reward = np.array([1.0, 1, 0.3, 0, 0])
+        advantage = reward - policy @ reward
+        with np.errstate(divide="ignore"):
+            log_prob = np.log(policy)
+        for eta in (0.01, 1.0, 100.0):
+            weight = score_weight("dg", advantage, log_prob, temperature=eta)
+            worst = max(worst, float(np.abs(theory.expected_gradient(policy, weight)).max()))
+    return found("largest entry of E[g_DG] at an optimal policy", worst, worst < _TINY)
+
+
+@claims.add(
+    "direction",
+    "Section 2.2",
+    "Because the gate reweights samples, DG changes the expected update direction, not merely its variance.",
+    paper="> 0",
+)
+def direction() -> Finding:
+    """One bandit with unequal wrong actions: the angle between E[g_DG] and E[g_PG]."""
+    policy = np.array([0.3, 0.5, 0.15, 0.05])
+    advantage = np.eye(4)[0] - 0.5
+    pg, dg = (
+        theory.expected_gradient(policy, score_weight(method, advantage, np.log(policy)))
+        for method in ("pg", "dg")
+    )
+    gap = 1 - pg @ dg / np.linalg.norm(pg) / np.linalg.norm(dg)
+    return found("1 − cos(E[g_DG], E[g_PG])", gap, gap > 1e-3)
+
+
+@claims.add(
+    "blind",
+    "Section 7",
+    "PG, AWR and PMPO set ω = f(U) for some increasing function of advantage, but remain blind to surprisal.",
+    paper="0",
+)
+def blind() -> Finding:
+    U = np.linspace(-2, 2, 81)
+    spread = {}
+    for name in ("pg", "pmpo", "awr"):
+        common, rare = (score_weight(name, U, np.full_like(U, np.log(p))) for p in (0.9, 0.01))
+        increasing = np.all(np.diff(common) >= 0)
+        spread[name] = float(np.max(np.abs(common - rare))) if increasing else np.inf
+    return found(
+        "largest change of ω from π = 0.9 to 0.01", max(spread.values()), max(spread.values()) == 0
+    )
+
+
+@claims.add(
+    "asymmetry",
+    "Section 7",
+    "DG treats rare successes and rare failures asymmetrically.",
+    paper="≫ 1",
+)
+def asymmetry() -> Finding:
+    plus, minus = np.abs(score_weight("dg", np.array([1.0, -1.0]), np.log([0.01, 0.01])))
+    common = np.abs(score_weight("dg", np.array([1.0, -1.0]), np.log([0.9, 0.9])))
+    ratio = plus / minus
+    note = f"common action (π = 0.9): {common[0] / common[1]:.2g}; PG: 1"
+    return found("|ω| of a rare success over a rare failure", ratio, ratio > 10, note=note)
+
+
+@claims.add(
+    "trust-region",
+    "Section 7",
+    "Trust-region methods constrain the update, keeping ω in a narrow band around U.",
+    paper="≤ 1.2",
+)
+def trust_region() -> Finding:
+    """ω/U under PPO over all ratios: where is it far from 1?"""
+    ratio = np.geomspace(0.01, 100, 401)
+    log_prob = np.log(ratio) - 5
+    old = np.full_like(ratio, -5.0)
+    kept = {
+        sign: score_weight("ppo", np.full_like(ratio, sign), log_prob, old_log_prob=old) / sign
+        for sign in (1.0, -1.0)
+    }
+    inside = [np.all((k == 0) | (np.abs(k - 1) <= 0.2 + 1e-9)) for k in kept.values()]
+    note = (
+        f"for U > 0, ω/U spans {kept[1.0].min():.2g} to {kept[1.0].max():.2g}; "
+        f"for U < 0, up to {kept[-1.0].max():.3g}: the clip is one-sided"
+    )
+    top = max(float(k.max()) for k in kept.values())
+    band = "largest ω/U of PPO (ε = 0.2) for ratios from 0.01 to 100"
+    return found(
+        band, top, all(inside), partly=any(inside) or bool(kept[1.0].max() <= 1.2), note=note
+    )
+
+
+@claims.add(
+    "rare-clipped",
+    "Section 7",
+    "The trust region also attenuates rare high-advantage events.",
+    paper="0",
+)
+def rare_clipped() -> Finding:
+    """A rare success whose probability has grown by half within the batch gets no more weight."""
+    args = (np.array([2.0]), np.log([0.015]))
+    weight = float(score_weight("ppo", *args, old_log_prob=np.log([0.01]))[0])
+    dg = float(score_weight("dg", *args)[0])
+    return found("ω of PPO at r = 1.5, U = 2", weight, weight == 0 and dg > 1, note=f"DG: {dg:.3g}")
+
+
+@claims.add(
+    "baseline",
+    "Section 7",
+    "Baselines reduce variance without changing PG's expected direction; DG changes the expected direction itself.",
+    paper="0",
+)
+def baseline() -> Finding:
+    """E[g] for baselines 0, ½ and E[R], for PG and for DG."""
+    policy = np.array([0.3, 0.5, 0.15, 0.05])
+
+    def turn(method: str) -> float:
+        directions = []
+        for b in (0.0, 0.5, 0.3):
+            weight = score_weight(method, np.eye(4)[0] - b, np.log(policy))
+            g = theory.expected_gradient(policy, weight)
+            directions.append(g / np.linalg.norm(g))
+        return float(max(1 - directions[0] @ d for d in directions))
+
+    pg, dg = turn("pg"), turn("dg")
+    return found(
+        "largest 1 − cos between PG's E[g] for different b",
+        pg,
+        pg < _TINY < dg,
+        note=f"DG: {dg:.2g}",
+    )
+
+
+@claims.add(
+    "no-ratio",
+    "Section 7",
+    "DG modulates ω using only the current policy and requires no importance ratios.",
+    paper="0",
+)
+def no_ratio() -> Finding:
+    """Which weights need the probabilities of the policy that acted?"""
+    U, log_prob = _grid()
+    old = log_prob + 0.1
+    change = {
+        name: float(
+            np.max(
+                np.abs(
+                    score_weight(name, U, log_prob, old_log_prob=old)
+                    - score_weight(name, U, log_prob)
+                )
+            )
+        )
+        for name in ("dg", "ppo", "grpo")
+    }
+    holds = change["dg"] == 0 and min(change["ppo"], change["grpo"]) > 0
+    return found(
+        "change of DG's ω when π_old changes", change["dg"], holds, note=f"PPO: {change['ppo']:.2g}"
+    )
+
+
+def _grid() -> tuple[np.ndarray, np.ndarray]:
+    U, p = np.meshgrid(np.linspace(-3, 3, 61), np.geomspace(1e-6, 0.999, 60))
+    return U, np.log(p)

@@ -1,0 +1,98 @@
+"""Figures 1 and 13 of the paper, drawn from the very functions that train."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from delightful.lab import style
+from delightful.lab.curves import label
+from delightful.lab.experiment import Drawing, Figure
+from delightful.weights import METHODS, score_weight
+
+_COMMON, _RARE = 0.9, 0.01
+
+
+def _omega(method: str, advantage: Any, probability: Any, **data: Any) -> np.ndarray:
+    advantage, log_prob = np.broadcast_arrays(np.asarray(advantage, float), np.log(probability))
+    return np.asarray(score_weight(method, advantage, log_prob, **data))
+
+
+def draw_coefficient() -> Drawing:
+    """ω against U for three probabilities, and against p for U = ±1."""
+    figure, (left, right) = style.panels(2)
+    rows = []
+    U = np.linspace(-3, 3, 241)
+    shades = {0.9: "#f4a6a0", 0.1: "#e34a43", 0.01: "#8b0000"}
+    for p, colour in shades.items():
+        omega = _omega("dg", U, p)
+        left.plot(U, omega, color=colour, label=f"DG, π = {p:g}")
+        rows += [
+            {"panel": "a", "method": "dg", "U": u, "p": p, "omega": o}
+            for u, o in zip(U, omega, strict=True)
+        ]
+    left.plot(U, _omega("pg", U, 0.5), "--", color=style.COLOURS["pg"], label="PG")
+    rows += [{"panel": "a", "method": "pg", "U": u, "p": 0.5, "omega": u} for u in U]
+    left.set(xlabel="advantage U", ylabel="coefficient ω", title="(a) against advantage")
+    p = np.geomspace(1e-4, 1, 241)
+    for u, style_of_line in ((1.0, "-"), (-1.0, "-.")):
+        for method in ("pg", "dg"):
+            omega = _omega(method, u, p)
+            line = style_of_line if method == "dg" else "--"
+            right.plot(
+                p, omega, line, color=style.COLOURS[method], label=f"{label(method)}, U = {u:+g}"
+            )
+            rows += [
+                {"panel": "b", "method": method, "U": u, "p": q, "omega": o}
+                for q, o in zip(p, omega, strict=True)
+            ]
+    right.set(xscale="log", xlabel="action probability p", title="(b) against probability")
+    left.legend(fontsize=7)
+    right.legend(fontsize=7)
+    return Drawing(figure, pl.DataFrame(rows))
+
+
+def draw_compare() -> Drawing:
+    """ω against U for a common and a rare action, for every registered method.
+
+    PPO and GRPO differ from PG only through a ratio, so they are shown for an action that the
+    policy that acted took with probability 0.5: by now it is 0.9 (r = 1.8) or 0.01 (r = 0.02).
+    """
+    figure, axes = style.panels(len(METHODS), width=1.9, height=1.9, rows=2)
+    U = np.linspace(-2, 2, 201)
+    rows = []
+    for axis, name in zip(axes, METHODS, strict=False):
+        for p, line in ((_COMMON, "-"), (_RARE, "--")):
+            old = np.full_like(U, np.log(0.5)) if name in ("ppo", "grpo") else None
+            omega = _omega(name, U, p, old_log_prob=old)
+            axis.plot(U, omega, line, color=style.colours([name])[0], label=f"π = {p:g}")
+            rows += [
+                {"method": name, "U": u, "p": p, "omega": o} for u, o in zip(U, omega, strict=True)
+            ]
+        axis.set(title=METHODS[name].label, xlabel="U", ylim=(-2.2, 2.2))
+        axis.axhline(0, color="#bbbbbb", lw=0.6)
+    for axis in axes[len(METHODS) :]:
+        axis.set_visible(False)
+    axes[0].set_ylabel("ω")
+    axes[0].legend(fontsize=7)
+    return Drawing(figure, pl.DataFrame(rows))
+
+
+FIGURES = (
+    Figure(
+        "gate/coefficient",
+        "Figure 1",
+        "Effective coefficient ω = w·U",
+        "DG lets rare successes through and holds rare failures back; PG (dashed) does not see "
+        "probability.",
+        draw_coefficient,
+    ),
+    Figure(
+        "gate/compare",
+        "Figure 13",
+        "Score weight of every method",
+        "ω against U for a common (π = 0.9, solid) and a rare (π = 0.01, dashed) action. PG, PMPO, "
+        "AWR and MPO do not see probability. PPO and GRPO are shown with π_old = 0.5.",
+        draw_compare,
+    ),
+)

@@ -1,0 +1,126 @@
+"""Cells and sweeps: what is to be run, as data.
+
+A program turns a config and some seeds into curves. A cell is one config and one block of seeds:
+the unit of work, of storage and of distribution. A sweep says which cells a figure or a claim
+needs at each scale; a plan is the user's wish to see that sweep changed.
+"""
+
+import dataclasses
+import hashlib
+import importlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from delightful.lab.config import Config, canonical, change
+from delightful.lab.errors import LabError
+
+SCALES = ("smoke", "quick", "paper")
+
+Curves = Mapping[str, np.ndarray]
+"""`step` of shape (records,), and each metric of shape (seeds, records)."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A function (config, seeds) -> curves, by name, with a version that changes its cells' ids."""
+
+    name: str
+    version: int
+    entry: str  # "module:function", imported only where it runs
+    block: int  # seeds per cell
+    seconds: Callable[[Config], float]  # per seed, on the reference machine; for estimates only
+
+    def run(self, config: Config, seeds: np.ndarray) -> Curves:
+        module, _, function = self.entry.partition(":")
+        curves: Curves = getattr(importlib.import_module(module), function)(config, seeds)
+        return curves
+
+
+@dataclass(frozen=True)
+class Cell:
+    program: Program
+    config: Config
+    first_seed: int
+    seeds: int
+
+    @cached_property
+    def key(self) -> dict[str, Any]:
+        """What the cell is, as JSON; two cells with equal keys are the same work."""
+        return {
+            "program": self.program.name,
+            "version": self.program.version,
+            "config": dataclasses.asdict(self.config),
+            "first_seed": self.first_seed,
+            "seeds": self.seeds,
+        }
+
+    @cached_property
+    def id(self) -> str:
+        return digest(self.key)
+
+    def __str__(self) -> str:
+        last = self.first_seed + self.seeds - 1
+        return f"{self.program.name} {self.config.method} seeds {self.first_seed}–{last}"
+
+    def run(self) -> Curves:
+        seeds = np.arange(self.first_seed, self.first_seed + self.seeds)
+        return self.program.run(self.config, seeds)
+
+
+def digest(key: Mapping[str, Any]) -> str:
+    """SHA-256 of the canonical JSON."""
+    text = json.dumps(key, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the user asked for: a scale, and how the sweep is to differ from the paper's."""
+
+    scale: str = "quick"
+    seeds: int | None = None
+    methods: tuple[str, ...] = ()
+    changes: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.seeds is not None and self.seeds < 1:
+            raise LabError(f"--seeds must be at least 1, got {self.seeds}.")
+
+    @property
+    def options(self) -> str:
+        """The command-line options that give this plan."""
+        words = [f"--scale {self.scale}"]
+        words += [f"--seeds {self.seeds}"] if self.seeds else []
+        words += [f"--method {method}" for method in self.methods]
+        words += [f"--set {name}={value}" for name, value in self.changes.items()]
+        return " ".join(words)
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The cells that a figure or claim needs: configs and seeds, at each scale."""
+
+    name: str
+    program: Program
+    configs: Callable[[str], list[Config]]  # scale -> configs
+    seeds: Mapping[str, int]  # scale -> number of seeds
+
+    def cells(self, plan: Plan) -> list[Cell]:
+        configs = self.configs(plan.scale)
+        if plan.methods:
+            configs = [dataclasses.replace(c, method=m) for c in configs for m in plan.methods]
+        try:
+            configs = [canonical(change(c, plan.changes)) for c in configs]
+        except ValueError as error:
+            raise LabError(f"{error}.") from None
+        total = plan.seeds or self.seeds[plan.scale]
+        return [
+            Cell(self.program, config, first, min(self.program.block, total - first))
+            for config in dict.fromkeys(configs)
+            for first in range(0, total, self.program.block)
+        ]

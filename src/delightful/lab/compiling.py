@@ -1,0 +1,65 @@
+"""One compiled program per array shape: floats are traced, everything else is static.
+
+Sweeping a learning rate, a temperature or any other float never recompiles, and seeds are run
+side by side with vmap. Every process is single-threaded: on a CPU, one process per core beats
+XLA's own threads, and the result does not depend on how many there are.
+"""
+
+import dataclasses
+import os
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from delightful.lab.cells import Curves
+from delightful.lab.config import Config
+from delightful.weights import parse_method
+
+_FLAGS = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+
+
+def single_threaded() -> None:
+    """Set XLA up for one thread per process; must be called before jax is first used."""
+    flags = os.environ.get("XLA_FLAGS", "")
+    if _FLAGS not in flags:
+        os.environ["XLA_FLAGS"] = f"{flags} {_FLAGS}".strip()
+    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "delightful" / "xla"
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache))
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.5")
+
+
+def over_seeds(train: Callable[..., Any]) -> Callable[[Config, np.ndarray], Curves]:
+    """Lift `train(config, hyperparameters, key) -> curves` to `run(config, seeds) -> curves`.
+
+    Inside `train`, `config.method` is the method's bare name and `hyperparameters` are its own,
+    floats traced, as `policy_loss` takes them.
+    """
+    import jax
+
+    @cache
+    def compiled(static: Config, static_options: tuple[tuple[str, Any], ...]) -> Callable[..., Any]:
+        def one(floats: dict[str, Any], options: dict[str, Any], seed: Any) -> Any:
+            config = dataclasses.replace(static, **floats)
+            return train(config, {**dict(static_options), **options}, jax.random.key(seed))
+
+        return jax.jit(jax.vmap(one, in_axes=(None, None, 0)))
+
+    def run(config: Config, seeds: np.ndarray) -> Curves:
+        floats = {
+            f.name: getattr(config, f.name)
+            for f in dataclasses.fields(config)
+            if isinstance(getattr(config, f.name), float)
+        }
+        method, options = parse_method(config.method)
+        traced = {name: value for name, value in options.items() if isinstance(value, float)}
+        fixed = tuple((name, value) for name, value in options.items() if name not in traced)
+        static = dataclasses.replace(config, method=method.name, **dict.fromkeys(floats, 0.0))
+        curves = compiled(static, fixed)(floats, traced, np.asarray(seeds, dtype=np.uint32))
+        curves = {name: np.asarray(values) for name, values in curves.items()}
+        return {**curves, "step": curves["step"][0]}
+
+    run.compiled = compiled  # type: ignore[attr-defined]
+    return run

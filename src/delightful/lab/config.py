@@ -1,0 +1,66 @@
+"""Configs: frozen dataclasses whose every field says where its value comes from."""
+
+import dataclasses
+import typing
+from typing import Any
+
+from delightful.lab.errors import LabError, unknown
+from delightful.weights import canonical_method
+
+Config = Any
+"""A frozen dataclass of int, float, str and bool fields, one of them `method`, with a `check()`
+that raises ValueError for values that make no sense. Floats are traced, the rest is static."""
+
+
+def stated(default: Any, where: str) -> Any:
+    """A field whose value the paper states; `where` quotes or cites it."""
+    return dataclasses.field(default=default, metadata={"stated": where})
+
+
+def chosen(default: Any, because: str) -> Any:
+    """A field that the paper does not state: our choice, with its reason."""
+    return dataclasses.field(default=default, metadata={"chosen": because})
+
+
+def choices(config: type) -> list[tuple[str, Any, str]]:
+    """(field, default, reason) of every choice of ours in a config class."""
+    return [
+        (f.name, f.default, f.metadata["chosen"])
+        for f in dataclasses.fields(config)
+        if "chosen" in f.metadata
+    ]
+
+
+def canonical(config: Config) -> Config:
+    """The same config, checked, its method in one spelling: equal work has one id."""
+    config.check()
+    return dataclasses.replace(config, method=canonical_method(config.method))
+
+
+def change(config: Config, changes: dict[str, str]) -> Config:
+    """`config` with fields replaced by values given as text, as on the command line."""
+    types = typing.get_type_hints(type(config))
+    values = {}
+    for name, text in changes.items():
+        if name not in types:
+            raise unknown("field", name, types)
+        values[name] = _value(name, text, types[name])
+    return dataclasses.replace(config, **values)
+
+
+def _value(name: str, text: str, kind: type) -> Any:
+    if kind is bool:
+        if text not in ("true", "false"):
+            raise LabError(f"{name} must be true or false, got {text!r}.")
+        return text == "true"
+    try:
+        return kind(text)
+    except ValueError:
+        word = {int: "a whole number", float: "a number"}.get(kind, kind.__name__)
+        raise LabError(f"{name} must be {word}, got {text!r}.") from None
+
+
+def require(holds: bool, rule: str, got: Any) -> None:
+    """Refuse a config that breaks a rule, in one sentence."""
+    if not holds:
+        raise ValueError(f"{rule}, got {got}")

@@ -1,0 +1,67 @@
+"""What a run will cost on this machine, said before it starts.
+
+Cells of the same program that this store has already timed are the best guide. Where there are
+none, each program's own figure for the reference machine is scaled by a short speed test.
+"""
+
+import statistics
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+
+from delightful.lab.cells import Cell
+from delightful.lab.store import DamagedError, Store
+
+_REFERENCE_SPEED_TEST = (
+    0.0042  # seconds of `_speed_test` on the reference machine (2 cores, x86-64)
+)
+_START = 4.0  # seconds for a worker to start and compile its first program
+
+
+def estimate(
+    to_run: Sequence[Cell], done: Sequence[Cell], store: Store, workers: int
+) -> tuple[float, str]:
+    """Seconds for `to_run` on `workers` processes, and where the figure comes from."""
+    if not to_run:
+        return 0.0, "nothing to run"
+    measured = _measured(done, store)
+    known = all(cell.program.name in measured for cell in to_run)
+    factor = 1.0 if known else _speed_test() / _REFERENCE_SPEED_TEST
+    total = 0.0
+    for cell in to_run:
+        total += guess(cell) * measured.get(cell.program.name, factor)
+    processes = min(workers, len(to_run))
+    source = "from cells timed here" if known else "from a reference machine and a speed test"
+    return _START + total / processes, source
+
+
+def guess(cell: Cell) -> float:
+    """Seconds for a cell on the reference machine."""
+    return cell.program.seconds(cell.config) * cell.seeds
+
+
+def _measured(done: Sequence[Cell], store: Store) -> dict[str, float]:
+    """By program, how many times longer than its reference figure cells took here."""
+    ratios = defaultdict(list)
+    for cell in done:
+        try:
+            entry = store.entry(cell)
+        except DamagedError:
+            continue
+        if entry is not None:
+            ratios[cell.program.name].append(entry["seconds"] / guess(cell))
+    return {program: statistics.median(values) for program, values in ratios.items()}
+
+
+def _speed_test() -> float:
+    """Seconds for a fixed piece of float32 arithmetic on one core, best of five."""
+    x = np.linspace(-1, 1, 500_000, dtype=np.float32)
+    best = float("inf")
+    for _ in range(5):
+        start = time.perf_counter()
+        for _ in range(4):
+            np.tanh(np.exp(x) * x + x).sum()
+        best = min(best, time.perf_counter() - start)
+    return best

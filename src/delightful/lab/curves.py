@@ -1,0 +1,52 @@
+"""From a long table of seeds and steps to means, standard errors and per-seed arrays."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from delightful.lab import style
+from delightful.weights import parse_method
+
+
+def by_step(table: pl.DataFrame, metric: str, keys: tuple[str, ...] = ("method",)) -> pl.DataFrame:
+    """Mean and standard error over seeds of `metric`, at each step, for each value of `keys`."""
+    error = pl.col(metric).std() / pl.len().sqrt()
+    return (
+        table.group_by(*keys, "step")
+        .agg(pl.col(metric).mean().alias("mean"), error.alias("se"), pl.len().alias("seeds"))
+        .sort(*keys, "step")
+        .with_columns(metric=pl.lit(metric))
+    )
+
+
+def seeds_by_steps(table: pl.DataFrame, metric: str, **where: Any) -> np.ndarray:
+    """`metric` as an array (seeds, steps) of the rows whose config equals `where`."""
+    for name, value in where.items():
+        table = table.filter(pl.col(name) == value)
+    table = table.sort("seed", "step")
+    return table[metric].to_numpy().reshape(table["seed"].n_unique(), -1)
+
+
+def methods(table: pl.DataFrame) -> list[str]:
+    """The methods in a table, DG last so that it is drawn on top."""
+    return sorted(table["method"].unique().to_list(), key=lambda m: (m.startswith("dg"), m))
+
+
+def label(spec: str) -> str:
+    """How a method spec reads in a legend: "DG", or "DG (temperature=0.5)"."""
+    method, _ = parse_method(spec)
+    options = spec.partition(":")[2]
+    return f"{method.label} ({options.replace(',', ', ')})" if options else method.label
+
+
+def draw_by_step(axis: Any, table: pl.DataFrame, metric: str) -> pl.DataFrame:
+    """One line per method with a band of ±1 standard error; returns the numbers drawn."""
+    summary = by_step(table, metric)
+    names = methods(table)
+    for name, colour in zip(names, style.colours(names), strict=True):
+        part = summary.filter(pl.col("method") == name)
+        error = None if part["se"].null_count() else part["se"]
+        style.curve(axis, part["step"], part["mean"], error, colour=colour, label=label(name))
+    axis.set_xlabel("step")
+    return summary

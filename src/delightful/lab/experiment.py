@@ -1,0 +1,116 @@
+"""Experiments, figures and claims: what the lab is given to run, draw and check."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import polars as pl
+
+from delightful.lab.cells import Plan, Sweep
+from delightful.lab.statistics import Estimate
+
+Verdict = Literal["reproduced", "partly", "not reproduced", "not run"]
+VERDICTS: tuple[Verdict, ...] = ("reproduced", "partly", "not reproduced", "not run")
+
+Draw = Callable[..., "Drawing"]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A drawn figure and the very numbers that it shows."""
+
+    figure: Any  # matplotlib.figure.Figure
+    numbers: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure: of the paper, or beyond it."""
+
+    id: str
+    number: str  # "Figure 5", or "beyond the paper"
+    title: str
+    caption: str
+    draw: Draw  # draw(table) -> Drawing; draw() if there is no sweep
+    sweep: Sweep | None = None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check found: a value, its 95% interval if it is an estimate, and the verdict."""
+
+    measures: str  # what the value is
+    value: float
+    verdict: Verdict
+    low: float | None = None
+    high: float | None = None
+    note: str = ""
+
+    @property
+    def text(self) -> str:
+        interval = "" if self.low is None else f" [{_short(self.low)}, {_short(self.high)}]"
+        return f"{_short(self.value)}{interval}"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of the paper that can be true or false, and how it is checked."""
+
+    id: str
+    where: str  # section of the paper
+    sentence: str
+    paper: str  # the value that the paper gives or implies
+    check: Callable[..., Finding]  # check(table) -> Finding; check() if there is no sweep
+    sweep: Sweep | None = None
+
+
+class ClaimBook(list[Claim]):
+    """The claims of one experiment; `add` stands above the check that decides a sentence."""
+
+    def __init__(self, experiment: str) -> None:
+        super().__init__()
+        self.experiment = experiment
+
+    def add(
+        self, name: str, where: str, sentence: str, *, paper: str, sweep: Sweep | None = None
+    ) -> Callable[[Callable[..., Finding]], Callable[..., Finding]]:
+        def register(check: Callable[..., Finding]) -> Callable[..., Finding]:
+            claim_id = f"{self.experiment}/{name}"
+            self.append(Claim(claim_id, where, sentence, paper, check, sweep))
+            return check
+
+        return register
+
+
+@dataclass(frozen=True)
+class Experiment:
+    name: str
+    title: str
+    section: str
+    configs: Sequence[type] = ()
+    sweeps: Sequence[Sweep] = ()
+    figures: Sequence[Figure] = ()
+    claims: Sequence[Claim] = ()
+    remarks: Sequence[str] = field(default=())  # choices that no config field holds
+
+
+def found(
+    measures: str, value: float | Estimate, holds: bool, *, partly: bool = False, note: str = ""
+) -> Finding:
+    """A finding whose verdict follows from whether the claim `holds`, or does `partly`."""
+    verdict: Verdict = "reproduced" if holds else "partly" if partly else "not reproduced"
+    if isinstance(value, Estimate):
+        return Finding(measures, value.value, verdict, value.low, value.high, note)
+    return Finding(measures, float(value), verdict, note=note)
+
+
+def command(verb: str, target: str, plan: Plan) -> str:
+    """The command line that does this."""
+    return f"delightful {verb} {target} {plan.options}"
+
+
+def _short(value: float | None) -> str:
+    if value is None or not math.isfinite(value):
+        return str(value)
+    return "0" if value == 0 else f"{value:.3g}"

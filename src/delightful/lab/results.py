@@ -1,0 +1,138 @@
+"""Results: figures drawn and claims decided from what a store holds."""
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from delightful.lab import style
+from delightful.lab.cells import SCALES, Plan, Sweep
+from delightful.lab.errors import LabError
+from delightful.lab.experiment import Claim, Figure, Finding, command
+from delightful.lab.store import Store, cannot_write, write_whole
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A claim, what was found, on which plan, and the command that runs what it needs."""
+
+    claim: Claim
+    finding: Finding
+    plan: Plan
+    runs: int | None  # seeds per config; None where nothing is sampled
+
+    @property
+    def command(self) -> str:
+        if self.claim.sweep is None:
+            return f"delightful claims {self.claim.id}"
+        return command("run", self.claim.sweep.name, self.plan)
+
+    def row(self) -> dict[str, Any]:
+        finding = self.finding
+        return {
+            "id": self.claim.id,
+            "where": self.claim.where,
+            "sentence": self.claim.sentence,
+            "paper": self.claim.paper,
+            "measures": finding.measures,
+            "value": finding.value if math.isfinite(finding.value) else None,
+            "low": finding.low,
+            "high": finding.high,
+            "text": finding.text,
+            "verdict": finding.verdict,
+            "note": finding.note,
+            "scale": None if self.claim.sweep is None else self.plan.scale,
+            "seeds": self.runs,
+            "command": self.command,
+        }
+
+
+def plan_for(sweep: Sweep | None, store: Store, plan: Plan, scale: str | None) -> Plan:
+    """The plan at the asked scale; with none asked, at the largest scale that is complete."""
+    if scale is None and sweep is not None:
+        for name in reversed(SCALES):
+            candidate = replace(plan, scale=name)
+            if all(store.state(cell) == "done" for cell in sweep.cells(candidate)):
+                return candidate
+    return plan
+
+
+def decide(claim: Claim, store: Store, plan: Plan, scale: str | None = None) -> Decision:
+    """Check a claim on what the store holds; "not run" if that is not all it needs."""
+    if claim.sweep is None:
+        return Decision(claim, claim.check(), plan, None)
+    plan = plan_for(claim.sweep, store, plan, scale)
+    cells = claim.sweep.cells(plan)
+    table = store.table(cells) if all(store.state(c) == "done" for c in cells) else None
+    if table is None:
+        return Decision(claim, Finding("", float("nan"), "not run"), plan, None)
+    return Decision(claim, _checked(claim, table), plan, table["seed"].n_unique())
+
+
+def _checked(claim: Claim, table: pl.DataFrame) -> Finding:
+    compared = {"pg", "dg"}
+    if not compared <= set(table["method"].unique().to_list()):
+        raise LabError(
+            f"claim {claim.id} compares pg and dg; run it with both, or without --method."
+        )
+    finding: Finding = claim.check(table)
+    return finding
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure's files, by suffix, and the SHA-256 of the numbers behind it."""
+
+    figure: Figure
+    plan: Plan
+    files: dict[str, Path]
+    sha256: str
+
+    @property
+    def command(self) -> str:
+        if self.figure.sweep is None:
+            return f"delightful figure {self.figure.id}"
+        return command("figure", self.figure.id, self.plan)
+
+
+def draw(figure: Figure, store: Store, plan: Plan, folder: Path) -> Drawn:
+    """Write a figure's PNG, SVG and CSV into `folder`."""
+    if figure.sweep is None:
+        drawing = figure.draw()
+    else:
+        table = store.table(figure.sweep.cells(plan))
+        if table is None:
+            needed = command("run", figure.sweep.name, plan)
+            raise LabError(f"figure {figure.id} needs runs that are missing: give `{needed}`.")
+        drawing = figure.draw(table)
+    png, svg = style.images(drawing.figure)
+    numbers = drawing.numbers.write_csv().encode()
+    name = figure.id.replace("/", "-")
+    files = {suffix: folder / f"{name}.{suffix}" for suffix in ("png", "svg", "csv")}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for suffix, data in (("png", png), ("svg", svg), ("csv", numbers)):
+            write_whole(files[suffix], data)
+    except OSError as error:
+        raise cannot_write(folder, error) from None
+    return Drawn(figure, plan, files, hashlib.sha256(numbers).hexdigest())
+
+
+def claims_markdown(decisions: Sequence[Decision]) -> str:
+    """The claims as a Markdown table, as README and docs show it."""
+    lines = [
+        "| claim | the paper says | paper | here, with 95% interval | verdict |",
+        "|---|---|---|---|---|",
+    ]
+    for decision in decisions:
+        claim, finding = decision.claim, decision.finding
+        value = f"{finding.measures}: {finding.text}" if finding.measures else "–"
+        lines.append(
+            f"| `{claim.id}` | {claim.sentence} ({claim.where}) | {claim.paper} | {value} "
+            f"| {finding.verdict} |"
+        )
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,79 @@
+"""Runners: cells in, finished cells in the store. In this process, or over local processes.
+
+Every runner calls `run_cell`, so all of them store the same bytes; what differs is where it runs.
+A runner yields each cell as it is finished, in no particular order.
+"""
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.connection import wait
+
+from delightful.lab.cells import Cell
+from delightful.lab.compiling import single_threaded
+from delightful.lab.errors import LabError
+from delightful.lab.store import Store
+
+
+def run_cell(cell: Cell, store: Store) -> float:
+    """Run one cell unless another process has just done so; the seconds it took, 0 if none."""
+    with store.lock(cell):
+        if store.state(cell) == "done":
+            return 0.0
+        start = time.perf_counter()
+        curves = cell.run()
+        seconds = time.perf_counter() - start
+        store.write(cell, curves, seconds)
+    store.log("cell", id=cell.id, cell=str(cell), seconds=round(seconds, 4))
+    return seconds
+
+
+def run_here(cells: Sequence[Cell], store: Store) -> Iterator[tuple[Cell, float]]:
+    """One after the other, in this process."""
+    single_threaded()
+    for cell in cells:
+        yield cell, run_cell(cell, store)
+
+
+def run_local(cells: Sequence[Cell], store: Store, workers: int) -> Iterator[tuple[Cell, float]]:
+    """Over `workers` processes of this machine, each single-threaded."""
+    single_threaded()  # inherited by the workers, before they import jax
+    # JAX and polars have threads of their own, and a forked copy of them would hang.
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(min(workers, len(cells)), context, initializer=_start_worker)
+    try:
+        futures = {pool.submit(run_cell, cell, store): cell for cell in cells}
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+    except BrokenProcessPool:
+        raise LabError(
+            "a worker process was killed (out of memory?); finished cells are kept: "
+            "give the same command again, perhaps with fewer --workers."
+        ) from None
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in list((pool._processes or {}).values()):
+            process.terminate()
+
+
+def run(cells: Sequence[Cell], store: Store, workers: int) -> Iterator[tuple[Cell, float]]:
+    return run_here(cells, store) if workers == 1 else run_local(cells, store, workers)
+
+
+def _start_worker() -> None:
+    # Ctrl-C reaches the whole group; the parent alone decides what to do about it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_die_with_parent, daemon=True).start()
+
+
+def _die_with_parent() -> None:
+    """A worker must not outlive a parent that was killed outright."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)

@@ -1,0 +1,82 @@
+"""How figures look: sized for a paper's column, one colour per method, bands of ±1 SE."""
+
+import io
+from collections.abc import Iterable
+from typing import Any
+
+import matplotlib
+import numpy as np
+
+matplotlib.use("Agg")
+
+from matplotlib import pyplot as plt
+
+COLOURS = {
+    "dg": "#d62728",
+    "pg": "#1f77b4",
+    "ce": "#555555",
+    "ppo": "#17becf",
+    "pmpo": "#9467bd",
+    "awr": "#8c564b",
+    "mpo": "#2ca02c",
+    "grpo": "#bcbd22",
+    "additive": "#ff7f0e",
+    "exponent": "#e377c2",
+}
+LABELS = {"ce": "CE (supervised)"}
+
+_STYLE = {
+    "font.size": 9,
+    "axes.titlesize": 9,
+    "axes.labelsize": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e5e5e5",
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 1.6,
+    "legend.frameon": False,
+    "figure.constrained_layout.use": True,
+    # the same drawing gives the same bytes
+    "svg.hashsalt": "delightful",
+    "svg.fonttype": "none",
+}
+
+
+def panels(
+    count: int, *, width: float = 3.3, height: float = 2.5, rows: int = 1
+) -> tuple[Any, Any]:
+    """A figure with `count` panels and its axes, as a flat array."""
+    with plt.rc_context(_STYLE):
+        columns = -(-count // rows)
+        figure, axes = plt.subplots(
+            rows, columns, figsize=(width * columns, height * rows), squeeze=False
+        )
+    return figure, axes.ravel()
+
+
+def curve(
+    axis: Any, x: Any, mean: Any, error: Any = None, *, colour: str, label: str, **line: Any
+) -> None:
+    """A line with its ±1 standard-error band."""
+    axis.plot(x, mean, color=colour, label=label, **line)
+    if error is not None:
+        mean, error = np.asarray(mean), np.asarray(error)
+        axis.fill_between(x, mean - error, mean + error, color=colour, alpha=0.2, linewidth=0)
+
+
+def colours(names: Iterable[str]) -> list[str]:
+    """A colour for each method, also for one that has none of its own."""
+    spare = iter(plt.get_cmap("tab20").colors)
+    return [COLOURS.get(name.partition(":")[0]) or next(spare) for name in names]
+
+
+def images(figure: Any) -> tuple[bytes, bytes]:
+    """PNG and SVG bytes of a figure, the same each time; the figure is closed."""
+    png, svg = io.BytesIO(), io.BytesIO()
+    with plt.rc_context(_STYLE):
+        figure.savefig(png, format="png", dpi=200, metadata={"Software": None})
+        figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
+    plt.close(figure)
+    return png.getvalue(), svg.getvalue()
