@@ -16,7 +16,7 @@ from delightful.experiments import EXPERIMENTS
 from delightful.lab.cells import Plan, Sweep
 from delightful.lab.compiling import single_threaded
 from delightful.lab.errors import LabError, unknown
-from delightful.lab.experiment import VERDICTS, Claim, Experiment, Figure, Verdict
+from delightful.lab.experiment import VERDICTS, Claim, Experiment, Figure
 from delightful.lab.progress import run_missing
 from delightful.lab.report import write_report
 from delightful.lab.results import Decision, Drawn, claims_markdown, decide, draw, plan_for
@@ -63,11 +63,13 @@ def _plan(options: Namespace) -> Plan:
 
 
 def _workers(options: Namespace) -> int:
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    workers = usable if options.workers is None else options.workers
-    if workers < 1:
-        raise LabError(f"--workers must be at least 1, got {workers}.")
-    return int(workers)
+    if options.workers is None:
+        if hasattr(os, "sched_getaffinity"):  # the cores we may use, where the system can tell
+            return len(os.sched_getaffinity(0))
+        return os.cpu_count() or 1
+    if options.workers < 1:
+        raise LabError(f"--workers must be at least 1, got {options.workers}.")
+    return int(options.workers)
 
 
 def _experiments(names: Iterable[str]) -> list[Experiment]:
@@ -100,7 +102,7 @@ def _pick(names: Iterable[str], kind: str, attribute: str) -> list[Any]:
 
 def list_everything(options: Namespace) -> None:
     store = _store(options)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for experiment in EXPERIMENTS.values():
         for sweep in experiment.sweeps:
             for scale in sweep.seeds:
@@ -198,7 +200,7 @@ def export(options: Namespace) -> None:
     table = store.table(sweeps[0].cells(plan))
     if table is None:
         raise LabError(
-            f"{sweeps[0].name} has not been run: give `delightful run {sweeps[0].name} {plan.options}`."
+            f"it has not been run: give `delightful run {sweeps[0].name} {plan.options}`."
         )
     try:
         write_whole(out, table.write_csv().encode() if out.suffix == ".csv" else to_parquet(table))
@@ -239,7 +241,7 @@ def _report(options: Namespace, store: Store, plan: Plan) -> list[Decision]:
     return decisions
 
 
-def _counts(decisions: list[Decision]) -> dict[Verdict, int]:
+def _counts(decisions: list[Decision]) -> dict[str, int]:
     verdicts = [d.finding.verdict for d in decisions]
     return {verdict: verdicts.count(verdict) for verdict in VERDICTS}
 

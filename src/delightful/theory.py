@@ -102,6 +102,7 @@ def perpendicular_variance(policy: Floats, weight: Floats) -> float:
     phi = scores(policy)
     unit = phi[0] / np.linalg.norm(phi[0])
     perpendicular = phi - np.outer(phi @ unit, unit)
+    perpendicular[0] = 0.0  # exactly; its rounding error could outweigh a nearly closed gate
     return float(np.sum(policy * weight**2 * np.sum(perpendicular**2, axis=1)))
 
 

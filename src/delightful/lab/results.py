@@ -101,15 +101,15 @@ class Drawn:
 
 def draw(figure: Figure, store: Store, plan: Plan, folder: Path) -> Drawn:
     """Write a figure's PNG, SVG and CSV into `folder`."""
-    if figure.sweep is None:
-        drawing = figure.draw()
-    else:
+    table = None
+    if figure.sweep is not None:
         table = store.table(figure.sweep.cells(plan))
         if table is None:
             needed = command("run", figure.sweep.name, plan)
             raise LabError(f"figure {figure.id} needs runs that are missing: give `{needed}`.")
-        drawing = figure.draw(table)
-    png, svg = style.images(drawing.figure)
+    with style.context():
+        drawing = figure.draw() if table is None else figure.draw(table)
+        png, svg = style.images(drawing.figure)
     numbers = drawing.numbers.write_csv().encode()
     name = figure.id.replace("/", "-")
     files = {suffix: folder / f"{name}.{suffix}" for suffix in ("png", "svg", "csv")}

@@ -23,9 +23,8 @@ COLOURS = {
     "additive": "#ff7f0e",
     "exponent": "#e377c2",
 }
-LABELS = {"ce": "CE (supervised)"}
 
-_STYLE = {
+_STYLE: dict[Any, Any] = {
     "font.size": 9,
     "axes.titlesize": 9,
     "axes.labelsize": 9,
@@ -44,15 +43,18 @@ _STYLE = {
 }
 
 
+def context() -> Any:
+    """The style, for as long as a figure is drawn."""
+    return plt.rc_context(_STYLE)
+
+
 def panels(
     count: int, *, width: float = 3.3, height: float = 2.5, rows: int = 1
 ) -> tuple[Any, Any]:
     """A figure with `count` panels and its axes, as a flat array."""
-    with plt.rc_context(_STYLE):
-        columns = -(-count // rows)
-        figure, axes = plt.subplots(
-            rows, columns, figsize=(width * columns, height * rows), squeeze=False
-        )
+    columns = -(-count // rows)
+    size = (width * columns, height * rows)
+    figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False)
     return figure, axes.ravel()
 
 
@@ -68,15 +70,14 @@ def curve(
 
 def colours(names: Iterable[str]) -> list[str]:
     """A colour for each method, also for one that has none of its own."""
-    spare = iter(plt.get_cmap("tab20").colors)
+    spare = (matplotlib.colors.to_hex(plt.get_cmap("tab20")(i)) for i in range(20))
     return [COLOURS.get(name.partition(":")[0]) or next(spare) for name in names]
 
 
 def images(figure: Any) -> tuple[bytes, bytes]:
     """PNG and SVG bytes of a figure, the same each time; the figure is closed."""
     png, svg = io.BytesIO(), io.BytesIO()
-    with plt.rc_context(_STYLE):
-        figure.savefig(png, format="png", dpi=200, metadata={"Software": None})
-        figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
+    figure.savefig(png, format="png", dpi=200, metadata={"Software": None})
+    figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
     plt.close(figure)
     return png.getvalue(), svg.getvalue()

@@ -1,5 +1,7 @@
 """The sentences of Section 4.1 and Appendices C.1–C.3 that are exact, checked without sampling."""
 
+from typing import Any
+
 import numpy as np
 
 from delightful import theory
@@ -18,7 +20,7 @@ _GRID = [
 ]
 
 
-def _weights(method: str, policy: np.ndarray, b: float, **options: float) -> np.ndarray:
+def _weights(method: str, policy: np.ndarray, b: float, **options: Any) -> np.ndarray:
     advantage = np.eye(policy.size)[0] - b
     return np.asarray(score_weight(method, advantage, np.log(policy), **options))
 
@@ -36,7 +38,8 @@ def _random_policies(seed: int = 0, count: int = 300) -> list[np.ndarray]:
 @claims.add(
     "oracles-coincide",
     "Section 4.1",
-    "In any single context, E[g_PG] = π(y*)φ(y*) ∝ g*_CE: the reward and cross-entropy oracles coincide.",
+    "In any single context, E[g_PG] = π(y*)φ(y*) ∝ g*_CE: "
+    "the reward and cross-entropy oracles coincide.",
     paper="0",
 )
 def oracles_coincide() -> Finding:
@@ -51,7 +54,8 @@ def oracles_coincide() -> Finding:
 @claims.add(
     "gate-sides",
     "Section 4.1",
-    "The DG gate takes a common value w₊ on the correct action and w₋ on all incorrect ones, with w₋ < ½ < w₊.",
+    "The DG gate takes a common value w₊ on the correct action and w₋ on all incorrect ones, "
+    "with w₋ < ½ < w₊.",
     paper="> 0",
 )
 def gate_sides() -> Finding:
@@ -73,7 +77,8 @@ def direction() -> Finding:
         target = (1 - error) * theory.scores(policy)[0]
         s = theory.direction_scale(*theory.symmetric_gates(K, error, b, eta), b)
         mean = theory.expected_gradient(policy, _weights("dg", policy, b, temperature=eta))
-        worst = max(worst, np.linalg.norm(mean - s * target) / np.linalg.norm(s * target))
+        error_norm = float(np.linalg.norm(mean - s * target))
+        worst = max(worst, error_norm / float(np.linalg.norm(s * target)))
     return found("largest relative error of E[g_DG] = s·g*", worst, worst < 1e-9)
 
 

@@ -7,7 +7,6 @@ import polars as pl
 
 from delightful import theory
 from delightful.experiments.bandit import sweep
-from delightful.experiments.bandit.config import BanditConfig
 from delightful.lab import style
 from delightful.lab.curves import by_step, draw_by_step, label, methods
 from delightful.lab.experiment import Drawing, Figure
@@ -64,13 +63,6 @@ def draw_robustness(table: pl.DataFrame) -> Drawing:
     return Drawing(figure, pl.concat(parts))
 
 
-def _defaults(scores: pl.DataFrame, free: str) -> pl.DataFrame:
-    for name in ("actions", "batch", "baseline"):
-        if name != free:
-            scores = scores.filter(pl.col(name) == getattr(BanditConfig(), name))
-    return scores
-
-
 def _summary(scores: pl.DataFrame, axis_name: str) -> pl.DataFrame:
     error = pl.col("error").std() / pl.len().sqrt()
     return (
@@ -82,7 +74,7 @@ def _summary(scores: pl.DataFrame, axis_name: str) -> pl.DataFrame:
 
 
 def _one_way(axis: Any, scores: pl.DataFrame, name: str, title: str) -> pl.DataFrame:
-    plain = _defaults(scores, name).filter(~pl.col("method").str.contains(":"))
+    plain = sweep.at_centre(scores, free=name).filter(~pl.col("method").str.contains(":"))
     summary = _summary(plain, name)
     names = methods(plain)
     for method, colour in zip(names, style.colours(names), strict=True):
@@ -101,7 +93,7 @@ def _one_way(axis: Any, scores: pl.DataFrame, name: str, title: str) -> pl.DataF
 
 
 def _temperatures(axis: Any, scores: pl.DataFrame) -> pl.DataFrame:
-    rows = _defaults(scores, "temperature")
+    rows = sweep.at_centre(scores)
     etas = {m: parse_method(m)[1].get("temperature", np.inf) for m in methods(rows)}
     rows = rows.with_columns(temperature=pl.col("method").replace_strict(etas))
     rows = rows.with_columns(method=pl.col("method").str.split(":").list.first())

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import polars as pl
+
 from delightful.experiments.bandit.config import ALIGN, TRAIN, AlignmentConfig, BanditConfig
 from delightful.lab.cells import Sweep
 
@@ -10,8 +12,9 @@ _TEMPERATURES = (0.1, 0.3, 1.0, 3.0, 10.0)
 
 
 def _training(scale: str) -> list[BanditConfig]:
-    steps = 20 if scale == "smoke" else 150
-    return [BanditConfig(method=method, steps=steps) for method in _METHODS]
+    default = BanditConfig()
+    steps = 20 if scale == "smoke" else default.steps
+    return [replace(default, method=method, steps=steps) for method in _METHODS]
 
 
 def _robustness(scale: str) -> list[BanditConfig]:
@@ -33,6 +36,14 @@ def _alignment(_: str) -> list[AlignmentConfig]:
         for batch in (1, 10, 100, 1000, 10_000, 100_000)
         for method in _METHODS
     ]
+
+
+def at_centre(table: pl.DataFrame, free: str | None = None) -> pl.DataFrame:
+    """The rows of a robustness table where actions, batch and baseline, all but `free`, are those
+    at which the temperature was varied."""
+    varied = table.filter(pl.col("method").str.starts_with("dg:"))
+    fixed = [name for name in ("actions", "batch", "baseline") if name != free]
+    return table.join(varied.select(fixed).unique(), on=fixed, how="semi")
 
 
 TRAINING = Sweep("bandit/training", TRAIN, _training, {"smoke": 4, "quick": 30, "paper": 100})

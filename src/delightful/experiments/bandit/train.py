@@ -16,7 +16,7 @@ def train(config: BanditConfig, hyperparameters: dict[str, Any], key: jax.Array)
     """Error and misalignment before each of `steps` updates, from a uniform policy."""
     correct = jax.nn.one_hot(_CORRECT, config.actions)
 
-    def loss(logits: jax.Array, taken: jax.Array) -> jax.Array:
+    def loss(logits: jax.Array, taken: jax.Array) -> Any:
         log_prob = jnp.sum(taken * jax.nn.log_softmax(logits), axis=1)
         advantage = taken[:, _CORRECT] - config.baseline
         return policy_loss(log_prob, advantage, method=config.method, **hyperparameters)

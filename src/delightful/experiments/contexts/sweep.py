@@ -5,7 +5,7 @@ from delightful.lab.cells import Sweep
 
 
 def _training(scale: str) -> list[ContextsConfig]:
-    steps = 20 if scale == "smoke" else 800
+    steps = 20 if scale == "smoke" else ContextsConfig().steps
     return [ContextsConfig(method=method, steps=steps) for method in ("pg", "dg", "ce")]
 
 

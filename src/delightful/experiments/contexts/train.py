@@ -44,7 +44,8 @@ def train(
 
 def unit(table: jax.Array) -> jax.Array:
     """All contexts' gradients as one vector of norm 1."""
-    return table / jnp.linalg.norm(table)
+    norm: jax.Array = jnp.linalg.norm(table)
+    return table / norm
 
 
 run = over_seeds(train)

@@ -34,21 +34,25 @@ def draw_coefficient() -> Drawing:
     left.plot(U, _omega("pg", U, 0.5), "--", color=style.COLOURS["pg"], label="PG")
     rows += [{"panel": "a", "method": "pg", "U": u, "p": 0.5, "omega": u} for u in U]
     left.set(xlabel="advantage U", ylabel="coefficient ω", title="(a) against advantage")
-    p = np.geomspace(1e-4, 1, 241)
+    probabilities = np.geomspace(1e-4, 1, 241)
     for u, style_of_line in ((1.0, "-"), (-1.0, "-.")):
         for method in ("pg", "dg"):
-            omega = _omega(method, u, p)
+            omega = _omega(method, u, probabilities)
             line = style_of_line if method == "dg" else "--"
             right.plot(
-                p, omega, line, color=style.COLOURS[method], label=f"{label(method)}, U = {u:+g}"
+                probabilities,
+                omega,
+                line,
+                color=style.COLOURS[method],
+                label=f"{label(method)}, U = {u:+g}",
             )
             rows += [
                 {"panel": "b", "method": method, "U": u, "p": q, "omega": o}
-                for q, o in zip(p, omega, strict=True)
+                for q, o in zip(probabilities, omega, strict=True)
             ]
     right.set(xscale="log", xlabel="action probability p", title="(b) against probability")
     left.legend(fontsize=7)
-    right.legend(fontsize=7)
+    right.legend(fontsize=7, loc=(0.02, 0.32))
     return Drawing(figure, pl.DataFrame(rows))
 
 
@@ -73,7 +77,8 @@ def draw_compare() -> Drawing:
         axis.axhline(0, color="#bbbbbb", lw=0.6)
     for axis in axes[len(METHODS) :]:
         axis.set_visible(False)
-    axes[0].set_ylabel("ω")
+    for axis in axes[:: -(-len(METHODS) // 2)]:
+        axis.set_ylabel("ω")
     axes[0].legend(fontsize=7)
     return Drawing(figure, pl.DataFrame(rows))
 
