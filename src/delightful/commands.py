@@ -248,12 +248,18 @@ def _counts(decisions: list[Decision]) -> dict[str, int]:
 
 def _print_claims(decisions: list[Decision]) -> None:
     table = Table(
-        "claim", "the paper says", "paper", "here (95% interval)", "verdict", show_lines=True
+        "claim and command",
+        "the paper says",
+        "paper",
+        "here (95% interval)",
+        "verdict",
+        show_lines=True,
     )
     for decision in decisions:
         claim, finding = decision.claim, decision.finding
-        here = f"{finding.measures}: {finding.text}" if finding.measures else decision.command
-        texts = (claim.id, f"{claim.sentence} ({claim.where})", claim.paper, here)
+        here = f"{finding.measures}: {finding.text}" if finding.measures else ""
+        sentence = f"{claim.sentence} ({claim.where})"
+        texts = (f"{claim.id}\n{decision.command}", sentence, claim.paper, here)
         table.add_row(*map(Text, texts), Text(finding.verdict, style=_COLOURS[finding.verdict]))
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
     console.print(table)

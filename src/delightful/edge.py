@@ -9,6 +9,8 @@ import math
 import operator
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from delightful.arrays import (
     Array,
     at_least_float32,
@@ -114,23 +116,28 @@ def over_tokens(xp: Any, name: str, array: Array, shape: tuple[int, ...]) -> Arr
     )
 
 
-def check_values(batch: Batch) -> None:
+def check_values(batch: Batch) -> bool:
     """In eager mode, refuse NaN and ∞; log_prob = −∞, an impossible action, has a limit and passes.
 
-    One look at one number, so that a GPU waits once; the culprit is sought only if there is one.
+    Returns whether every value was seen to be finite (under tracing, none is seen). A sum is finite
+    only if its terms are, and a product only if its factors are: one number to read, so that a GPU
+    waits once. Only if it is not finite is a culprit sought.
     """
     names = ("advantage", "log_prob", "old_log_prob", "mode_log_prob", "gate_advantage")
     arrays = {name: getattr(batch, name) for name in names if getattr(batch, name) is not None}
     if not values_are_visible(*arrays.values()):
-        return
+        return False
     xp = batch.xp
-    good = {n: a < xp.inf if n == "log_prob" else xp.isfinite(a) for n, a in arrays.items()}
-    if bool(functools.reduce(operator.and_, map(xp.all, good.values()))):
-        return
+    with np.errstate(invalid="ignore", over="ignore"):  # NumPy would warn of what is sought here
+        everything = functools.reduce(operator.mul, arrays.values())
+        if math.isfinite(float(xp.sum(stop_gradient(everything)))):
+            return True
     for name, array in arrays.items():
-        if not bool(xp.all(good[name])):
-            index = tuple(int(along[0]) for along in xp.nonzero(~good[name]))
+        good = array < xp.inf if name == "log_prob" else xp.isfinite(array)
+        if not bool(xp.all(good)):
+            index = tuple(int(along[0]) for along in xp.nonzero(~good))
             raise ValueError(f"{name}{list(index)} must be finite, got {float(array[index])}")
+    return False
 
 
 def check_number(name: str, value: Any, *, strictly: bool = False) -> None:

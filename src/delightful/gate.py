@@ -86,7 +86,7 @@ def gate(
         advantage, log_prob, mask, mode_log_prob=mode_log_prob, gate_advantage=gate_advantage
     )
     check_values(batch)
-    return gate_of_batch(batch, temperature, level, max_surprisal, whiten)
+    return stop_gradient(gate_of_batch(batch, temperature, level, max_surprisal, whiten))
 
 
 def gate_of_batch(
@@ -104,9 +104,10 @@ def gate_of_batch(
     if whiten is not None:
         U = _whitened(batch, product(xp, U, ell), whiten)
         ell = xp.ones_like(U)
-    dtype = xp.result_type(U, ell)
-    U, ell = xp.astype(U, dtype, copy=False), xp.astype(ell, dtype, copy=False)
-    return stop_gradient(sigmoid_of_delight(xp, U, ell, temperature))
+    if U.dtype != ell.dtype:
+        dtype = xp.result_type(U, ell)
+        U, ell = xp.astype(U, dtype), xp.astype(ell, dtype)
+    return sigmoid_of_delight(xp, U, ell, temperature)
 
 
 def surprisal_of_batch(

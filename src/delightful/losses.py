@@ -44,27 +44,27 @@ def policy_loss(
         mode_log_prob=mode_log_prob,
         gate_advantage=gate_advantage,
     )
-    check_values(batch)
+    all_finite = check_values(batch)
     omega = weight_of_batch(method, batch, hyperparameters)
-    loss = reduce(batch, -_weighted(batch, omega), reduction)
-    _check_loss(batch, loss)
-    return loss
-
-
-def _weighted(batch: Batch, omega: Array) -> Array:
-    # A closed gate on an impossible action is 0·(−∞). The limit is 0, and so is the gradient ω;
-    # wherever ω is not exactly 0 the term is left as it is, infinite loss included.
-    xp = batch.xp
-    return omega * xp.where(omega == 0, xp.zeros_like(batch.log_prob), batch.log_prob)
-
-
-def _check_loss(batch: Batch, loss: Array) -> None:
-    """Every input was finite or −∞; the loss need not be."""
+    if all_finite:
+        return reduce(batch, -omega * batch.log_prob, reduction)
+    loss = reduce(batch, -_with_limits(batch, omega), reduction)
     if values_are_visible(loss) and not bool(batch.xp.all(batch.xp.isfinite(loss))):
         raise ValueError(
             "the loss is not finite: log_prob is -inf where the weight is not 0, "
             "or the terms overflow; mask those entries out or bound log_prob"
         )
+    return loss
+
+
+def _with_limits(batch: Batch, omega: Array) -> Array:
+    """ω·log π, 0 where a closed gate meets an impossible action, which would be 0·(−∞) = NaN.
+
+    That is the limit, and the gradient is ω = 0 there; wherever ω is not exactly 0 the term is left
+    as it is, infinite loss included.
+    """
+    xp = batch.xp
+    return omega * xp.where(omega == 0, xp.zeros_like(batch.log_prob), batch.log_prob)
 
 
 def reduce(batch: Batch, terms: Array, reduction: Reduction) -> Array:

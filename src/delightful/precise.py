@@ -59,8 +59,10 @@ def product(xp: Any, advantage: Array, surprisal: Array) -> Array:
 def _sigmoid_of_ratio(xp: Any, a: Array, b: Array, c: Any) -> Array:
     narrow = a.dtype
     if xp.finfo(narrow).bits == 32 and has_float64(a):
-        wide = product(xp, xp.astype(a, xp.float64), xp.astype(b, xp.float64)) / c
-        return xp.astype(sigmoid(xp, wide), narrow)
+        # A finite stand-in for ∞ makes 0·∞ = 0; σ below float32's range may round to 0.
+        wide = xp.astype(a, xp.float64) * xp.clip(xp.astype(b, xp.float64), None, 1e300)
+        wide = wide if is_number(c) and c == 1 else wide / c
+        return xp.astype(xp.reciprocal(1 + xp.exp(-wide)), narrow)
     x = p = product(xp, a, b)
     error = _product_error(xp, a, b, p)
     if not (is_number(c) and c == 1):

@@ -125,14 +125,21 @@ def draw(figure: Figure, store: Store, plan: Plan, folder: Path) -> Drawn:
 def claims_markdown(decisions: Sequence[Decision]) -> str:
     """The claims as a Markdown table, as README and docs show it."""
     lines = [
-        "| claim | the paper says | paper | here, with 95% interval | verdict |",
+        "| the paper says | paper | here, with 95% interval | verdict | command |",
         "|---|---|---|---|---|",
     ]
     for decision in decisions:
         claim, finding = decision.claim, decision.finding
-        value = f"{finding.measures}: {finding.text}" if finding.measures else "–"
-        lines.append(
-            f"| `{claim.id}` | {claim.sentence} ({claim.where}) | {claim.paper} | {value} "
-            f"| {finding.verdict} |"
+        value = f"{finding.measures}: {finding.text}" if finding.measures else ""
+        note = f" ({finding.note})" if finding.note and finding.verdict != "reproduced" else ""
+        cells = (
+            f"{claim.sentence} ({claim.where})",
+            claim.paper,
+            value + note,
+            f"**{finding.verdict}**" if finding.verdict != "reproduced" else finding.verdict,
         )
+        texts = [
+            cell.replace("|", "\\|").replace("*_", "\\*_").replace("y*", "y\\*") for cell in cells
+        ]
+        lines.append(f"| {' | '.join(texts)} | `{decision.command}` |")
     return "\n".join(lines) + "\n"

@@ -1,0 +1,155 @@
+"""What DG costs over plain PG: in a training step of a small Transformer, and in the loss alone.
+
+Both sides are written as a user would: PG by hand in one line, DG as `policy_loss`. "The loss" is
+everything after the network: log-softmax, picking the taken tokens, the loss, and its gradient in
+the logits. From log-probabilities alone, eager PyTorch pays for each small operation and for the
+checks of the input; that ratio is printed too, as `log_prob_ratio`.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from delightful.benchmarks.timing import ratio
+from delightful.lab.errors import LabError
+from delightful.lab.statistics import Estimate
+from delightful.losses import policy_loss
+
+SEQUENCES, TOKENS, VOCABULARY, WIDTH, LAYERS, HEADS = 32, 32, 256, 128, 2, 4
+
+
+def measure(step_rounds: int = 60, loss_rounds: int = 400) -> dict[str, Any]:
+    """Every ratio with its 95% interval, and the sizes they were measured at."""
+    try:
+        import jax  # noqa: F401
+        import torch  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise LabError(
+            f"bench estimator compares both libraries and {error.name} is missing: "
+            "pip install 'delightful-rl[lab,torch]'."
+        ) from None
+    sizes = {
+        "sequences": SEQUENCES,
+        "tokens": TOKENS,
+        "vocabulary": VOCABULARY,
+        "width": WIDTH,
+        "layers": LAYERS,
+        "heads": HEADS,
+    }
+    figures: dict[str, Any] = {"sizes": sizes}
+    for name, sides in (("torch", _torch()), ("jax", _jax())):
+        for part, rounds in (
+            ("step", step_rounds),
+            ("loss", loss_rounds),
+            ("log_prob", loss_rounds),
+        ):
+            found: Estimate = ratio(*sides[part], rounds)
+            figures[f"{part}_ratio_{name}"] = found.value
+            figures[f"{part}_ratio_{name}_interval"] = [found.low, found.high]
+    return figures
+
+
+def describe(figures: dict[str, Any]) -> str:
+    sizes = ", ".join(f"{value} {name}" for name, value in figures["sizes"].items())
+    lines = [f"DG over plain PG, time ratios with 95% intervals ({sizes})"]
+    titles = {
+        "step": "training step",
+        "loss": "loss from logits",
+        "log_prob": "loss from log-probs",
+    }
+    for part, title in titles.items():
+        for name in ("torch", "jax"):
+            low, high = figures[f"{part}_ratio_{name}_interval"]
+            value = figures[f"{part}_ratio_{name}"]
+            lines.append(f"  {title:<20} {name:<6} {value:6.3f} [{low:.3f}, {high:.3f}]")
+    return "\n".join(lines)
+
+
+def _batch() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    tokens = rng.integers(0, VOCABULARY, (SEQUENCES, TOKENS + 1))
+    return tokens, rng.normal(size=(SEQUENCES, TOKENS)).astype(np.float32)
+
+
+Sides = dict[str, tuple[Callable[[], object], Callable[[], object]]]
+
+
+def _torch() -> Sides:
+    import torch
+
+    from delightful.benchmarks.torch_transformer import Transformer
+
+    torch.manual_seed(0)
+    network = Transformer(VOCABULARY, TOKENS, WIDTH, LAYERS, HEADS)
+    optimiser = torch.optim.Adam(network.parameters(), 3e-4)
+    tokens, advantage = map(torch.from_numpy, _batch())
+    inputs, taken = tokens[:, :-1], tokens[:, 1:, None]
+    logits = network(inputs).detach().requires_grad_()
+    log_prob = torch.log_softmax(logits, -1).gather(-1, taken)[..., 0].detach().requires_grad_()
+
+    def plain(log_prob: Any, advantage: Any) -> Any:
+        return -(advantage * log_prob).mean()
+
+    def from_logits(loss: Callable[..., Any], logits: Any) -> Any:
+        return loss(torch.log_softmax(logits, -1).gather(-1, taken)[..., 0], advantage)
+
+    def step(loss: Callable[..., Any]) -> None:
+        optimiser.zero_grad()
+        from_logits(loss, network(inputs)).backward()
+        optimiser.step()
+
+    return {
+        "step": (lambda: step(policy_loss), lambda: step(plain)),
+        "loss": (
+            lambda: from_logits(policy_loss, logits).backward(),
+            lambda: from_logits(plain, logits).backward(),
+        ),
+        "log_prob": (
+            lambda: policy_loss(log_prob, advantage).backward(),
+            lambda: plain(log_prob, advantage).backward(),
+        ),
+    }
+
+
+def _jax() -> Sides:
+    import jax
+    import jax.numpy as jnp
+    import optax
+
+    from delightful.benchmarks.jax_transformer import initialise, transform
+
+    tokens, advantage = map(jnp.asarray, _batch())
+    inputs, taken = tokens[:, :-1], jax.nn.one_hot(tokens[:, 1:], VOCABULARY)
+    parameters = initialise(jax.random.key(0), VOCABULARY, TOKENS, WIDTH, LAYERS)
+    optimiser = optax.adam(3e-4)
+    state = optimiser.init(parameters)
+    logits = transform(parameters, inputs, HEADS)
+    log_prob = jnp.sum(jax.nn.log_softmax(logits) * taken, -1)
+
+    def plain(log_prob: Any, advantage: Any) -> Any:
+        return -(advantage * log_prob).mean()
+
+    def sides(build: Callable[[Callable[..., Any]], Callable[..., Any]], *arguments: Any) -> Any:
+        compiled = [jax.jit(build(loss)) for loss in (policy_loss, plain)]
+        finished: Callable[..., object] = jax.block_until_ready
+        return tuple(lambda f=f: finished(f(*arguments)) for f in compiled)
+
+    def from_logits(loss: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda logits: loss(jnp.sum(jax.nn.log_softmax(logits) * taken, -1), advantage)
+
+    def step(loss: Callable[..., Any]) -> Callable[..., Any]:
+        def update(parameters: Any, state: Any) -> Any:
+            gradient = jax.grad(lambda p: from_logits(loss)(transform(p, inputs, HEADS)))(
+                parameters
+            )
+            updates, state = optimiser.update(gradient, state)
+            return optax.apply_updates(parameters, updates), state
+
+        return update
+
+    return {
+        "step": sides(step, parameters, state),
+        "loss": sides(lambda loss: jax.value_and_grad(from_logits(loss)), logits),
+        "log_prob": sides(lambda loss: jax.value_and_grad(lambda x: loss(x, advantage)), log_prob),
+    }
