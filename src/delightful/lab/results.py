@@ -131,15 +131,8 @@ def claims_markdown(decisions: Sequence[Decision]) -> str:
     for decision in decisions:
         claim, finding = decision.claim, decision.finding
         value = f"{finding.measures}: {finding.text}" if finding.measures else ""
-        note = f" ({finding.note})" if finding.note and finding.verdict != "reproduced" else ""
-        cells = (
-            f"{claim.sentence} ({claim.where})",
-            claim.paper,
-            value + note,
-            f"**{finding.verdict}**" if finding.verdict != "reproduced" else finding.verdict,
-        )
-        texts = [
-            cell.replace("|", "\\|").replace("*_", "\\*_").replace("y*", "y\\*") for cell in cells
-        ]
+        note = f" ({finding.note})" if finding.note else ""
+        cells = (f"{claim.sentence} ({claim.where})", claim.paper, value + note, finding.verdict)
+        texts = [cell.replace("|", "\\|").replace("*", "\\*") for cell in cells]
         lines.append(f"| {' | '.join(texts)} | `{decision.command}` |")
     return "\n".join(lines) + "\n"

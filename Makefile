@@ -1,0 +1,33 @@
+# Each target sets up what it needs in .venv; Python 3.11 is all that must be there.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV ?= .venv
+
+.PHONY: reproduce test results clean
+
+reproduce: $(VENV)/.lab            ## run, draw and check the paper; the report is results/report/report.html
+	$(VENV)/bin/delightful reproduce
+
+test: $(VENV)/.test                ## lint, types and tests
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/python -m pytest
+
+results: $(VENV)/.lab              ## refresh docs/results and the table in README.md, at the paper's scale
+	$(VENV)/bin/delightful reproduce --scale paper --out docs/results
+	$(VENV)/bin/python docs/refresh.py
+
+clean:
+	rm -rf $(VENV)
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet --upgrade pip
+
+$(VENV)/.lab: $(VENV)/bin/python pyproject.toml
+	$(VENV)/bin/pip install --quiet --editable '.[lab]'
+	touch $@
+
+$(VENV)/.test: $(VENV)/bin/python pyproject.toml
+	$(VENV)/bin/pip install --quiet --editable '.[test]'
+	touch $@ $(VENV)/.lab

@@ -1,0 +1,159 @@
+"""Runners: the same bytes wherever a cell runs, and nothing is run or compiled twice."""
+
+import json
+import logging
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from unittest import mock
+
+import jax
+import numpy as np
+import polars as pl
+import pytest
+
+from delightful.experiments.bandit import train
+from delightful.experiments.bandit.config import BanditConfig
+from delightful.experiments.bandit.sweep import ALIGNMENT
+from delightful.lab import runners
+from delightful.lab.cells import Plan
+from delightful.lab.progress import run_missing
+from delightful.lab.store import Store
+
+TRAINING = ("bandit/training", "--scale", "smoke", "--seeds", "2")
+ALIGNING = ("bandit/alignment", "--scale", "smoke")
+
+
+@pytest.fixture(autouse=True)
+def _environment(tmp_path: Path) -> Iterator[None]:
+    with mock.patch.dict(os.environ, XDG_CACHE_HOME=str(tmp_path / "cache")):  # and put it back
+        yield
+
+
+def run(store: Path, *arguments: str) -> str:
+    """`delightful run` as a command; what it said."""
+    command = [sys.executable, "-m", "delightful.cli", "run", *arguments, "--store", str(store)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+def data(store: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (store / "cells").glob("*.parquet")}
+
+
+@pytest.mark.parametrize(("arguments", "cells"), [(TRAINING, 2), (ALIGNING, 24)], ids=["jax", "np"])
+def test_one_process_and_two_store_the_same_bytes_every_time(
+    tmp_path: Path, arguments: tuple[str, ...], cells: int
+) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    run(one, *arguments, "--workers", "1")
+    run(two, *arguments, "--workers", "2")
+    assert data(one) == data(two)
+    assert len(data(one)) == cells
+
+
+def test_a_second_run_has_nothing_to_do(tmp_path: Path) -> None:
+    assert "24 cells to run, 0 done already" in run(tmp_path, *ALIGNING, "--workers", "2")
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "cells").iterdir()}
+    assert "24 cells are done already; nothing to run" in run(tmp_path, *ALIGNING)
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "cells").iterdir()} == before
+
+
+def test_only_what_is_missing_is_run(tmp_path: Path) -> None:
+    store, cells = Store(tmp_path), ALIGNMENT.cells(Plan("smoke", seeds=2))
+    assert run_missing(cells[:5], store, 1) == 5
+    assert run_missing(cells, store, 1) == len(cells) - 5
+    assert run_missing([*cells, *cells], store, 1) == 0
+
+
+def test_a_cell_that_another_process_has_just_done_is_left_alone(tmp_path: Path) -> None:
+    store, cell = Store(tmp_path), ALIGNMENT.cells(Plan("smoke", seeds=2))[0]
+    store.prepare()
+    assert runners.run_cell(cell, store) > 0
+    before = (store.cells / f"{cell.id}.json").stat().st_mtime_ns
+    assert runners.run_cell(cell, store) == 0
+    assert (store.cells / f"{cell.id}.json").stat().st_mtime_ns == before
+
+
+def test_a_seed_gives_the_same_result_in_any_block(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    few, many = (ALIGNMENT.cells(Plan("smoke", seeds=n)) for n in (3, 5))
+    run_missing([*few, *many], store, 1)
+    long, short = store.table(many), store.table(few)
+    assert long is not None
+    assert short is not None
+    assert long.filter(pl.col("seed") < 3).equals(short)
+
+
+def test_events_tell_of_the_start_every_cell_and_the_end(tmp_path: Path) -> None:
+    store, cells = Store(tmp_path), ALIGNMENT.cells(Plan("smoke", seeds=2))
+    run_missing(cells, store, 1)
+    events = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
+    assert [e["event"] for e in events] == ["start", *["cell"] * len(cells), "end"]
+    assert {e["id"] for e in events if e["event"] == "cell"} == {cell.id for cell in cells}
+    assert [e["time"] for e in events] == sorted(e["time"] for e in events)
+
+
+def test_an_error_in_a_program_is_not_taken_for_a_killed_worker(tmp_path: Path) -> None:
+    store, cell = Store(tmp_path), ALIGNMENT.cells(Plan("smoke", seeds=2))[0]
+    store.prepare()
+    broken = replace(cell, program=replace(cell.program, entry="math:hypot"))
+    with pytest.raises(TypeError):
+        list(runners.run([broken, cell], store, 2))
+    assert store.state(broken) == "missing"
+
+
+# Compiling
+
+
+@pytest.fixture
+def compilations(caplog: pytest.LogCaptureFixture) -> Iterator[list[str]]:
+    """Programs that XLA compiles from here on, as JAX's own log tells."""
+    caplog.set_level(logging.WARNING)
+    seen = type("Seen", (list,), {"__len__": lambda _: len(_finished(caplog))})()
+    with jax.log_compiles():
+        yield seen
+
+
+def _finished(caplog: pytest.LogCaptureFixture) -> list[str]:
+    texts = (record.getMessage() for record in caplog.records)
+    return [t for t in texts if re.search(r"Finished XLA compilation of jit\(one\)", t)]
+
+
+def test_floats_are_traced_and_the_rest_compiles_again(compilations: list[str]) -> None:
+    config = BanditConfig(steps=3, batch=5, actions=4, method="dg")
+    seeds, known = np.arange(2), train.run.compiled.cache_info().currsize
+
+    def curves(**changes: object) -> bytes:
+        return train.run(replace(config, **changes), seeds)["error"].tobytes()
+
+    results = {
+        curves(),
+        curves(step_size=0.3),
+        curves(baseline=0.1),
+        curves(step_size=0.01, baseline=0.9),
+        curves(method="dg:temperature=0.01"),
+        curves(method="dg:temperature=5,level=token"),
+    }
+    assert len(results) >= 5  # the changes did something
+    assert len(compilations) == 1
+    assert train.run.compiled.cache_info().currsize == known + 1
+    curves(batch=6)
+    assert len(compilations) == 2
+    curves(method="pg")
+    assert len(compilations) == 3
+    assert train.run.compiled.cache_info().currsize == known + 3
+
+
+def test_a_traced_float_gives_what_a_constant_would() -> None:
+    config = BanditConfig(steps=5, batch=5, actions=4, method="dg:temperature=0.5", step_size=0.3)
+    traced = train.run(config, np.array([7]))
+    fixed = replace(config, method="dg")
+    constant = train.train(fixed, {"temperature": 0.5}, jax.random.key(7))
+    for name in ("error", "misalignment"):
+        np.testing.assert_allclose(traced[name][0], constant[name], rtol=1e-4, atol=1e-6)
