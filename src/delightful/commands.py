@@ -132,16 +132,16 @@ def list_everything(options: Namespace) -> None:
             }
         )
         return
-    console = Console(highlight=False)
     for experiment in EXPERIMENTS.values():
-        console.print(f"\n[bold]{experiment.name}[/]  {experiment.title} ({experiment.section})")
+        print(f"\n{experiment.name}: {experiment.title} ({experiment.section})")
         for figure in experiment.figures:
-            console.print(f"  figure  {figure.id:<24} {figure.number}: {figure.title}")
-        for row in rows:
-            if row["sweep"].startswith(f"{experiment.name}/"):
-                status = f"{row['done']}/{row['cells']} cells done"
-                console.print(f"  sweep   {row['sweep']:<24} {row['scale']:<6} {status}")
-        console.print(f"  claims  {len(experiment.claims)}: delightful claims {experiment.name}")
+            print(f"  figure  {figure.id:<24} {figure.number}: {figure.title}")
+        for sweep in experiment.sweeps:
+            states = [
+                f"{r['scale']} {r['done']}/{r['cells']}" for r in rows if r["sweep"] == sweep.name
+            ]
+            print(f"  sweep   {sweep.name:<24} cells done: {', '.join(states)}")
+        print(f"  claims  {len(experiment.claims)}: delightful claims {experiment.name}")
 
 
 def run_sweeps(options: Namespace) -> None:

@@ -33,7 +33,8 @@ class Program:
     version: int
     entry: str  # "module:function", imported only where it runs
     block: int  # seeds per cell
-    seconds: Callable[[Config], float]  # per seed, on the reference machine; for estimates only
+    start: float  # seconds before the first seed runs, on the reference machine: compiling
+    seconds: Callable[[Config], float]  # and for each seed; both for estimates only
 
     def run(self, config: Config, seeds: np.ndarray) -> Curves:
         module, _, function = self.entry.partition(":")

@@ -17,7 +17,7 @@ from delightful.lab.store import DamagedError, Store
 _REFERENCE_SPEED_TEST = (
     0.0042  # seconds of `_speed_test` on the reference machine (2 cores, x86-64)
 )
-_START = 4.0  # seconds for a worker to start and compile its first program
+_START = 2.0  # seconds for a worker to start
 
 
 def estimate(
@@ -39,7 +39,7 @@ def estimate(
 
 def guess(cell: Cell) -> float:
     """Seconds for a cell on the reference machine."""
-    return cell.program.seconds(cell.config) * cell.seeds
+    return cell.program.start + cell.program.seconds(cell.config) * cell.seeds
 
 
 def _measured(done: Sequence[Cell], store: Store) -> dict[str, float]:

@@ -15,7 +15,7 @@ from delightful.lab.store import Store
 
 def run_missing(cells: Sequence[Cell], store: Store, workers: int) -> int:
     """Run those of `cells` that the store lacks or finds damaged; how many were run."""
-    console = Console(stderr=True, highlight=False)
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
     cells = list({cell.id: cell for cell in cells}.values())
     states = {cell.id: store.state(cell) for cell in cells}
     to_run = [cell for cell in cells if states[cell.id] != "done"]

@@ -56,7 +56,7 @@ class AlignmentConfig:
 
 
 def _training_seconds(config: BanditConfig) -> float:
-    return 0.01 + 2e-9 * config.steps * config.batch * config.actions
+    return 2e-9 * config.steps * config.batch * config.actions
 
 
 def _alignment_seconds(config: AlignmentConfig) -> float:
@@ -64,8 +64,8 @@ def _alignment_seconds(config: AlignmentConfig) -> float:
 
 
 TRAIN = Program(
-    "bandit/train", 1, "delightful.experiments.bandit.train:run", 100, _training_seconds
+    "bandit/train", 1, "delightful.experiments.bandit.train:run", 100, 1.2, _training_seconds
 )
 ALIGN = Program(
-    "bandit/align", 1, "delightful.experiments.bandit.alignment:run", 1000, _alignment_seconds
+    "bandit/align", 1, "delightful.experiments.bandit.alignment:run", 1000, 0.0, _alignment_seconds
 )

@@ -36,7 +36,7 @@ class ContextsConfig:
 
 
 def _seconds(config: ContextsConfig) -> float:
-    return 0.03 + 1.2e-8 * config.steps * config.contexts * config.actions
+    return 1.2e-8 * config.steps * config.contexts * config.actions
 
 
-TRAIN = Program("contexts/train", 1, "delightful.experiments.contexts.train:run", 25, _seconds)
+TRAIN = Program("contexts/train", 1, "delightful.experiments.contexts.train:run", 25, 1.2, _seconds)
