@@ -94,7 +94,8 @@ def scores(policy: Floats) -> Floats:
 
 def expected_gradient(policy: Floats, weight: Floats) -> Floats:
     """E[ω φ(A)] for a weight given for each action."""
-    return (policy * weight) @ scores(policy)
+    expected = policy * weight
+    return expected - np.sum(expected) * policy
 
 
 def perpendicular_variance(policy: Floats, weight: Floats) -> float:

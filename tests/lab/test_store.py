@@ -24,8 +24,9 @@ CELL, OTHER = CELLS
 
 
 @pytest.fixture(autouse=True)
-def _environment(tmp_path: Path) -> Iterator[None]:
-    with mock.patch.dict(os.environ, XDG_CACHE_HOME=str(tmp_path / "cache")):  # and put it back
+def _environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    cache = tmp_path_factory.getbasetemp() / "cache"
+    with mock.patch.dict(os.environ, XDG_CACHE_HOME=str(cache)):  # running sets more; put it back
         yield
 
 

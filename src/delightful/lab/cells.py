@@ -116,7 +116,7 @@ class Sweep:
         if plan.methods:
             configs = [dataclasses.replace(c, method=m) for c in configs for m in plan.methods]
         try:
-            configs = [canonical(change(c, plan.changes)) for c in configs]
+            configs = [canonical(change(c, plan.changes, self.name)) for c in configs]
         except ValueError as error:
             raise LabError(f"{error}.") from None
         total = plan.seeds or self.seeds[plan.scale]

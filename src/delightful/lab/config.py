@@ -37,13 +37,13 @@ def canonical(config: Config) -> Config:
     return dataclasses.replace(config, method=canonical_method(config.method))
 
 
-def change(config: Config, changes: dict[str, str]) -> Config:
+def change(config: Config, changes: dict[str, str], owner: str) -> Config:
     """`config` with fields replaced by values given as text, as on the command line."""
     types = typing.get_type_hints(type(config))
     values = {}
     for name, text in changes.items():
         if name not in types:
-            raise unknown("field", name, types)
+            raise unknown(f"field of {owner}", name, types)
         values[name] = _value(name, text, types[name])
     return dataclasses.replace(config, **values)
 

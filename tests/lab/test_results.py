@@ -1,0 +1,224 @@
+"""Claims decided and figures drawn from a store; every verdict is computed and could be another."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from unittest import mock
+
+import polars as pl
+import pytest
+
+from delightful.experiments import EXPERIMENTS
+from delightful.experiments.bandit.sweep import ALIGNMENT
+from delightful.lab.cells import Plan
+from delightful.lab.errors import LabError
+from delightful.lab.experiment import Claim, found
+from delightful.lab.progress import run_missing
+from delightful.lab.results import claims_markdown, decide, draw, plan_for
+from delightful.lab.statistics import Estimate
+from delightful.lab.store import Store
+
+CLAIMS = {claim.id: claim for experiment in EXPERIMENTS.values() for claim in experiment.claims}
+FIGURES = {figure.id: figure for e in EXPERIMENTS.values() for figure in e.figures}
+PLAN = Plan("quick", seeds=12, methods=("pg", "dg"))
+SWEEPS = ("bandit/training", "bandit/alignment", "contexts/training")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    cache = tmp_path_factory.getbasetemp() / "cache"
+    with mock.patch.dict(os.environ, XDG_CACHE_HOME=str(cache)):  # running sets more; put it back
+        yield
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """Twelve seeds of the runs that the claims are about; only to be read."""
+    folder = tmp_path_factory.mktemp("ran")
+    command = ["run", *SWEEPS, *PLAN.options.split(), "--store", str(folder)]
+    subprocess.run([sys.executable, "-m", "delightful.cli", *command], check=True, timeout=200)
+    return Store(folder)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """A complete smoke run of the alignment sweep, to be spoilt."""
+    store = Store(tmp_path / "store")
+    run_missing(ALIGNMENT.cells(Plan("smoke")), store, 1)
+    return store
+
+
+def table_of(claim: Claim, store: Store) -> pl.DataFrame:
+    assert claim.sweep is not None
+    table = store.table(claim.sweep.cells(PLAN))
+    assert table is not None
+    return table
+
+
+# Verdicts
+
+
+def swapped(table: pl.DataFrame) -> pl.DataFrame:
+    """PG's runs under DG's name, and DG's under PG's."""
+    other = {"pg": "dg", "dg": "pg"}
+    return table.with_columns(pl.col("method").replace(other))
+
+
+def tied(table: pl.DataFrame) -> pl.DataFrame:
+    """PG's runs under both names."""
+    pg = table.filter(pl.col("method") == "pg")
+    return pl.concat([table.filter(pl.col("method") != "dg"), pg.with_columns(method=pl.lit("dg"))])
+
+
+def flat(table: pl.DataFrame) -> pl.DataFrame:
+    """The gap at the smallest batch for every batch: nothing vanishes."""
+    keys = ["method", "error", "seed"]
+    first = table.filter(pl.col("batch") == pl.col("batch").min()).select(*keys, "misalignment")
+    return table.drop("misalignment").join(first, on=keys).select(table.columns)
+
+
+def flat_for(method: str) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    mine = pl.col("method") == method
+    return lambda table: pl.concat([flat(table.filter(mine)), table.filter(~mine)])
+
+
+COMPARISONS = [
+    "bandit/faster",
+    "bandit/misalignment-below",
+    "bandit/rebound",
+    "bandit/monte-carlo-ratio",
+    "contexts/faster",
+    "contexts/gap-persists",
+]
+
+
+@pytest.mark.parametrize("claim_id", [*COMPARISONS, "bandit/gap-vanishes"])
+def test_the_runs_reproduce_the_claim(ran: Store, claim_id: str) -> None:
+    assert decide(CLAIMS[claim_id], ran, PLAN, "quick").finding.verdict == "reproduced"
+
+
+@pytest.mark.parametrize("spoil", [swapped, tied])
+@pytest.mark.parametrize(
+    "claim_id", [*COMPARISONS, "bandit/gap-always-smaller", "contexts/compounding"]
+)
+def test_a_comparison_fails_if_dg_does_no_better(
+    ran: Store, claim_id: str, spoil: Callable[[pl.DataFrame], pl.DataFrame]
+) -> None:
+    claim = CLAIMS[claim_id]
+    assert claim.check(spoil(table_of(claim, ran))).verdict == "not reproduced"
+
+
+@pytest.mark.parametrize("spoil", [flat, flat_for("pg"), flat_for("dg")])
+def test_the_gap_must_vanish_for_both_methods(
+    ran: Store, spoil: Callable[[pl.DataFrame], pl.DataFrame]
+) -> None:
+    claim = CLAIMS["bandit/gap-vanishes"]  # it treats PG and DG alike, so a swap changes nothing
+    table = table_of(claim, ran)
+    assert claim.check(swapped(table)).verdict == "reproduced"
+    assert claim.check(spoil(table)).verdict == "not reproduced"
+
+
+def test_a_verdict_follows_from_what_was_found() -> None:
+    assert found("x", 1.0, True).verdict == "reproduced"
+    assert found("x", 1.0, False, partly=True).verdict == "partly"
+    assert found("x", 1.0, False).verdict == "not reproduced"
+    finding = found("x", Estimate(1.0, 0.5, 1.5), True)
+    assert (finding.low, finding.high, finding.text) == (0.5, 1.5, "1 [0.5, 1.5]")
+
+
+# What is not there
+
+
+def test_a_claim_without_all_its_runs_is_not_run_and_says_how(store: Store) -> None:
+    claim, plan = CLAIMS["bandit/gap-vanishes"], Plan("smoke")
+    assert decide(claim, store, plan, "smoke").finding.verdict != "not run"
+    (store.cells / f"{ALIGNMENT.cells(plan)[7].id}.json").unlink()
+    decision = decide(claim, store, plan, "smoke")
+    assert (decision.finding.verdict, decision.runs) == ("not run", None)
+    assert decision.command == "delightful run bandit/alignment --scale smoke"
+    assert (decision.row()["value"], decision.row()["command"]) == (None, decision.command)
+
+
+def test_a_damaged_cell_counts_as_not_run(store: Store) -> None:
+    path = store.cells / f"{ALIGNMENT.cells(Plan('smoke'))[7].id}.parquet"
+    path.write_bytes(path.read_bytes()[:-1])
+    decision = decide(CLAIMS["bandit/gap-vanishes"], store, Plan("smoke"), "smoke")
+    assert decision.finding.verdict == "not run"
+
+
+@pytest.mark.parametrize(
+    "claim_id", [claim.id for claim in CLAIMS.values() if claim.sweep is not None]
+)
+def test_every_claim_on_runs_is_not_run_in_an_empty_store(tmp_path: Path, claim_id: str) -> None:
+    claim = CLAIMS[claim_id]
+    assert claim.sweep is not None
+    decision = decide(claim, Store(tmp_path), Plan("paper", 5), "paper")
+    assert decision.finding.verdict == "not run"
+    assert decision.command == f"delightful run {claim.sweep.name} --scale paper --seeds 5"
+
+
+def test_a_claim_that_compares_two_methods_is_not_run_on_one(store: Store) -> None:
+    plan = Plan("smoke", methods=("pg",))
+    decision = decide(CLAIMS["bandit/monte-carlo-ratio"], store, plan, "smoke")
+    assert decision.finding.verdict == "not run"
+    assert "compares pg and dg" in decision.finding.note
+
+
+def test_the_largest_complete_scale_is_taken_unless_one_is_asked_for(store: Store) -> None:
+    assert plan_for(ALIGNMENT, store, Plan("quick"), None).scale == "smoke"
+    assert plan_for(ALIGNMENT, store, Plan("quick"), "quick").scale == "quick"
+    run_missing(ALIGNMENT.cells(Plan("quick")), store, 1)
+    assert plan_for(ALIGNMENT, store, Plan("quick"), None).scale == "quick"
+
+
+def strict(text: str) -> object:
+    """JSON as every reader takes it: no NaN."""
+    return json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
+
+
+@pytest.mark.parametrize("claim_id", [c.id for c in CLAIMS.values() if c.sweep is ALIGNMENT])
+def test_one_seed_has_no_interval_but_is_decided_all_the_same(
+    tmp_path: Path, claim_id: str
+) -> None:
+    store, plan = Store(tmp_path), Plan("smoke", seeds=1)
+    run_missing(ALIGNMENT.cells(plan), store, 1)
+    decision = decide(CLAIMS[claim_id], store, plan, "smoke")
+    assert strict(json.dumps(decision.row()))
+
+
+def test_an_interval_that_does_not_exist_is_null_in_json(ran: Store) -> None:
+    decision = decide(CLAIMS["bandit/faster"], ran, PLAN, "quick")
+    nan = found("x", Estimate(1.0, float("nan"), float("nan")), False)
+    row = strict(json.dumps(replace(decision, finding=nan).row()))
+    assert isinstance(row, dict)
+    assert (row["value"], row["low"], row["high"]) == (1.0, None, None)
+
+
+# Figures and tables
+
+
+@pytest.mark.parametrize("figure_id", ["gate/coefficient", "bandit/curves", "contexts/curves"])
+def test_a_figure_drawn_twice_is_the_same_to_the_byte(
+    ran: Store, tmp_path: Path, figure_id: str
+) -> None:
+    once, again = (draw(FIGURES[figure_id], ran, PLAN, tmp_path / name) for name in ("a", "b"))
+    assert set(once.files) == {"png", "svg", "csv"}
+    for suffix, path in once.files.items():
+        assert path.read_bytes() == again.files[suffix].read_bytes(), suffix
+    assert pl.read_csv(once.files["csv"]).height > 0
+
+
+def test_a_figure_without_its_runs_names_the_command(tmp_path: Path) -> None:
+    with pytest.raises(LabError, match="give `delightful run bandit/alignment --scale quick`"):
+        draw(FIGURES["bandit/alignment"], Store(tmp_path), Plan("quick"), tmp_path)
+
+
+def test_the_table_of_claims_has_a_row_for_each(store: Store) -> None:
+    decisions = [decide(c, store, Plan("smoke"), "smoke") for c in CLAIMS.values() if c.sweep]
+    lines = claims_markdown(decisions).splitlines()
+    assert len(lines) == 2 + len(decisions)
+    assert all(f"`{d.command}`" in line for d, line in zip(decisions, lines[2:], strict=True))

@@ -1,0 +1,85 @@
+"""README and docs say what the commands produced, and their code runs."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import delightful as dg
+from delightful.experiments import EXPERIMENTS
+from delightful.weights import METHODS
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text("utf-8")
+RESULTS = ROOT / "docs" / "results"
+
+
+def test_readme_shows_the_claims_table_as_produced() -> None:
+    table = README.partition("<!-- claims: start -->\n")[2].partition("<!-- claims: end -->")[0]
+    assert table == (RESULTS / "claims.md").read_text("utf-8")
+
+
+def test_docs_results_hold_every_claim_and_figure() -> None:
+    decided = {row["id"] for row in json.loads((RESULTS / "claims.json").read_text("utf-8"))}
+    assert decided == {claim.id for e in EXPERIMENTS.values() for claim in e.claims}
+    for figure in (figure for e in EXPERIMENTS.values() for figure in e.figures):
+        for suffix in ("png", "svg", "csv"):
+            assert (
+                RESULTS / "figures" / f"{figure.id.replace('/', '-')}.{suffix}"
+            ).stat().st_size > 0
+
+
+def test_docs_name_every_method_and_only_real_options() -> None:
+    text = (ROOT / "docs" / "estimator.md").read_text("utf-8")
+    rows = re.findall(
+        r"^\| `(\w+)` \|.*\|([^|]*)\|$", text.partition("## Methods")[2], re.MULTILINE
+    )
+    named = {
+        name: re.findall(r"[a-z_]+", re.sub(r"\(.*?\)", "", options)) for name, options in rows
+    }
+    assert named == {name: list(method.defaults) for name, method in METHODS.items()}
+
+
+@pytest.mark.parametrize(
+    "command", sorted(set(re.findall(r"^    delightful (\w+)", README, re.MULTILINE)))
+)
+def test_readme_names_real_commands(command: str) -> None:
+    from delightful.cli import _parser
+
+    with pytest.raises(SystemExit) as stopped:
+        _parser().parse_args([command, "--help"])
+    assert stopped.value.code == 0
+
+
+def test_readme_torch_example() -> None:
+    torch = pytest.importorskip("torch")
+    logits = torch.randn(4, 6, 5, requires_grad=True)
+    actions, advantage = torch.randint(5, (4, 6)), torch.randn(4, 6)
+    mask = torch.ones(4, 6, dtype=torch.bool)
+    names = {
+        "torch": torch,
+        "logits": logits,
+        "actions": actions,
+        "advantage": advantage,
+        "mask": mask,
+    }
+    exec(README.partition("```python\n")[2].partition("```")[0], names)  # our own README
+    assert torch.isfinite(logits.grad).all()
+
+
+def test_readme_method_example_is_valid() -> None:
+    from delightful.arrays import Array
+    from delightful.edge import Batch
+    from delightful.weights import method
+
+    source = next(
+        block for block in re.findall(r"```python\n(.*?)```", README, re.S) if "cubic" in block
+    )
+    try:
+        exec(source, {"method": method, "Batch": Batch, "Array": Array})  # our own README
+        U = np.array([1.0, -2.0])
+        assert list(dg.score_weight("cubic", U, np.array([-1.0, -1.0]), scale=2.0)) == [0.5, -4.0]
+    finally:
+        METHODS.pop("cubic", None)
