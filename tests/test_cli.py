@@ -21,8 +21,8 @@ RUN = ("run", "bandit/alignment", "--scale", "smoke", "--workers", "1")
 
 @pytest.fixture(scope="session")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    ours = ("PYTHON", "DELIGHTFUL")  # such as PYTHONUNBUFFERED, which hides a late broken pipe
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    ours = ("PYTHONUNBUFFERED", "DELIGHTFUL_STORE")  # the former hides a late broken pipe
+    kept = {name: value for name, value in os.environ.items() if name not in ours}
     return {**kept, "XDG_CACHE_HOME": str(tmp_path_factory.getbasetemp() / "cache")}
 
 

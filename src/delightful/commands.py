@@ -229,7 +229,7 @@ def _report(options: Namespace, store: Store, plan: Plan) -> list[Decision]:
     folder = Path(options.out) if options.out else store.path / "report"
     decisions = [decide(c, store, plan, options.scale) for e in experiments for c in e.claims]
     drawn: list[Drawn] = []
-    for figure in (f for e in experiments for f in e.figures):
+    for figure in (f for e in experiments for f in e.figures if not f.panel):
         its_plan = plan_for(figure.sweep, store, plan, options.scale)
         cells = figure.sweep.cells(its_plan) if figure.sweep else []
         if all(store.state(cell) == "done" for cell in cells):
@@ -265,6 +265,8 @@ def _print_claims(decisions: list[Decision]) -> None:
     console.print(table)
     counts = ", ".join(f"{n} {verdict}" for verdict, n in _counts(decisions).items() if n)
     console.print(f"{len(decisions)} claims: {counts}")
+    if any(decision.runs and decision.plan.scale == "smoke" for decision in decisions):
+        console.print("The smoke scale is a few steps; verdicts on its runs mean nothing.")
 
 
 def _print_json(value: Any) -> None:

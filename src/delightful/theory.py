@@ -173,7 +173,8 @@ def direction_counterexample(
 ) -> tuple[float, Floats, Floats]:
     """Search for N = 2 contexts where DG is *further* from cross-entropy than PG.
 
-    Returns the largest gap(DG) − gap(PG) found (positive is a counterexample), its p and its a.
+    Returns the largest (1 − cos²)(DG)/(1 − cos²)(PG) − 1 found, with its p and a; positive is a
+    counterexample.
     """
     rng = np.random.default_rng(seed)
     easy = 1 - 10 ** rng.uniform(-8, 0, draws)  # failures of monotonicity live near p = 1

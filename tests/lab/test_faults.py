@@ -190,7 +190,7 @@ def test_a_file_that_may_not_grow_is_refused_and_nothing_is_torn(tmp_path: Path)
     )
     store, arguments = tmp_path / "store", (*RUN, "--seeds", "5", "--workers", "1")
     said = refused(start(store, *arguments, program=("-c", limited)))
-    assert f"cannot write to {store}: File too large" in said
+    assert f"cannot write to {store}: " in said
     finish(start(store, *arguments))
     assert len(data(store)) == len(CELLS)
     assert [p.name for p in (store / "cells").glob(".*")] == []

@@ -1,6 +1,7 @@
 """Configs: frozen dataclasses whose every field says where its value comes from."""
 
 import dataclasses
+import math
 import typing
 from typing import Any
 
@@ -33,6 +34,10 @@ def choices(config: type) -> list[tuple[str, Any, str]]:
 
 def canonical(config: Config) -> Config:
     """The same config, checked, its method in one spelling: equal work has one id."""
+    for field in dataclasses.fields(config):
+        value = getattr(config, field.name)
+        finite = not isinstance(value, float) or math.isfinite(value)
+        require(finite, f"{field.name} must be finite", value)
     config.check()
     return dataclasses.replace(config, method=canonical_method(config.method))
 

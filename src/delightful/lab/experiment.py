@@ -34,6 +34,7 @@ class Figure:
     caption: str
     draw: Draw  # draw(table) -> Drawing; draw() if there is no sweep
     sweep: Sweep | None = None
+    panel: bool = False  # whether it is a part of another figure, which the report shows whole
 
 
 @dataclass(frozen=True)
@@ -113,4 +114,4 @@ def command(verb: str, target: str, plan: Plan) -> str:
 def _short(value: float | None) -> str:
     if value is None or not math.isfinite(value):
         return str(value)
-    return "0" if value == 0 else f"{value:.3g}"
+    return "0" if value == 0 else f"{value:.4g}".replace("-", "−")

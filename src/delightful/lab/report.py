@@ -26,7 +26,8 @@ def write_report(
     page = Template(template).substitute(
         version=delightful.__version__,
         buttons=_buttons(counts),
-        claims="\n".join(map(_claim, decisions)),
+        warning=_warning(decisions),
+        claims="\n".join(_claims(experiment, decisions) for experiment in experiments),
         figures="\n".join(map(_figure, drawn)) or "<p>No figure has its runs yet.</p>",
         choices="\n".join(map(_choices, experiments)),
     )
@@ -40,7 +41,7 @@ def write_report(
 
 
 def _buttons(counts: Mapping[str, int]) -> str:
-    shown = {"all": sum(counts.values()), **counts}
+    shown = {"all": sum(counts.values())} | {v: n for v, n in counts.items() if n}
     return "\n".join(
         f'<button type="button" data-verdict="{verdict}" '
         f'aria-pressed="{str(verdict == "all").lower()}">{verdict} <b>{n}</b></button>'
@@ -48,12 +49,28 @@ def _buttons(counts: Mapping[str, int]) -> str:
     )
 
 
+def _warning(decisions: Sequence[Decision]) -> str:
+    if not any(d.runs and d.plan.scale == "smoke" for d in decisions):
+        return ""
+    return (
+        '<p class="warning">This is the smoke scale: a few steps, to see that everything works. '
+        "Verdicts on its runs mean nothing; use <code>--scale quick</code> or "
+        "<code>--scale paper</code>.</p>"
+    )
+
+
+def _claims(experiment: Experiment, decisions: Sequence[Decision]) -> str:
+    mine = [d for d in decisions if d.claim.id.startswith(f"{experiment.name}/")]
+    heading = f"<h3>{escape(experiment.title)} ({escape(experiment.section)})</h3>"
+    return "\n".join([heading, *map(_claim, mine)])
+
+
 def _claim(decision: Decision) -> str:
     claim, finding = decision.claim, decision.finding
-    seeds = f" · {decision.runs} seeds, {decision.plan.scale} scale" if decision.runs else ""
+    seeds = f", over {decision.runs} seeds at {decision.plan.scale} scale" if decision.runs else ""
     found = (
-        f'<p>{escape(finding.measures)}: <span class="value">{escape(finding.text)}</span> '
-        f'<span class="dim">paper: {escape(claim.paper)}{seeds}</span></p>'
+        f'<p>{escape(finding.measures)}: <span class="value">{escape(finding.text)}</span>{seeds} '
+        f'<span class="dim">(paper: {escape(claim.paper)})</span></p>'
         if finding.measures
         else ""
     )
@@ -61,7 +78,7 @@ def _claim(decision: Decision) -> str:
     return (
         f'<article class="claim {finding.verdict.replace(" ", "-")}" '
         f'data-verdict="{finding.verdict}" id="{claim.id}">\n'
-        f'<header><span class="dim">{escape(claim.where)}</span>'
+        f'<header><span class="dim">{escape(claim.id)} · {escape(claim.where)}</span>'
         f'<span class="verdict">{finding.verdict}</span></header>\n'
         f"<p>{escape(claim.sentence)}</p>\n{found}{note}\n"
         f'<p class="dim"><code>{escape(decision.command)}</code></p></article>'
@@ -75,7 +92,8 @@ def _figure(drawn: Drawn) -> str:
     data = f"figures/{drawn.files['csv'].name}"
     return (
         f'<figure id="figure-{figure.id}"><h3>{escape(title)}</h3>\n'
-        f'<img alt="{escape(title)}" src="data:image/png;base64,{image}">\n'
+        f'<div class="wide"><img alt="{escape(title)}" '
+        f'src="data:image/png;base64,{image}"></div>\n'
         f"<figcaption><p>{escape(figure.caption)}</p>\n"
         f'<p class="dim"><code>{escape(drawn.command)}</code></p>\n'
         f'<p class="dim">data: <a href="{data}">{data}</a>, SHA-256 <code>{drawn.sha256}</code></p>'

@@ -27,7 +27,8 @@ class Decision:
     def command(self) -> str:
         if self.claim.sweep is None:
             return f"delightful claims {self.claim.id}"
-        return command("run", self.claim.sweep.name, self.plan)
+        run = command("run", self.claim.sweep.name, self.plan)
+        return f"{run} && {command('claims', self.claim.id, self.plan)}"
 
     def row(self) -> dict[str, Any]:
         finding = self.finding

@@ -4,6 +4,7 @@ import numpy as np
 
 from delightful import theory
 from delightful.experiments.bandit.config import AlignmentConfig
+from delightful.experiments.directions import misalignment, unit
 from delightful.lab.cells import Curves
 from delightful.weights import parse_method, score_weight
 
@@ -19,11 +20,10 @@ def run(config: AlignmentConfig, seeds: np.ndarray) -> Curves:
     advantage = np.eye(config.actions)[0] - config.baseline
     weight = score_weight(method.name, advantage, np.log(policy), **options)
     phi = theory.scores(policy)
-    target = phi[0] / np.linalg.norm(phi[0])
+    target = unit(np, phi[0])
     gaps = []
     for seed in seeds:
         counts = np.random.default_rng(seed).multinomial(config.batch, policy, config.batches)
-        gradients = (counts * weight) @ phi
-        directions = gradients / np.linalg.norm(gradients, axis=1, keepdims=True)
-        gaps.append(np.mean(np.sum((directions - target) ** 2, axis=1) / 2))
+        directions = unit(np, (counts * weight) @ phi)
+        gaps.append(np.mean(misalignment(np, directions, target)))
     return {"step": np.zeros(1), "misalignment": np.array(gaps)[:, None]}

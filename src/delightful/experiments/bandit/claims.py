@@ -204,7 +204,7 @@ def temperature(table: pl.DataFrame) -> Finding:
         dg = seeds_by_steps(default, "error", method=method).mean(1)
         gains[parse_method(method)[1]["temperature"]] = bootstrap_difference(pg, dg, paired=True)
     worst = min(gains, key=lambda eta: gains[eta].value)
-    note = "; ".join(f"η = {eta:g}: {gains[eta].value:.3f}" for eta in sorted(gains))
+    note = "; ".join(f"η = {eta:g}: {gains[eta].value:.2g}" for eta in sorted(gains))
     return found(
         f"smallest gain over PG, at η = {worst:g}",
         gains[worst],

@@ -59,15 +59,22 @@ def oracles_coincide() -> Finding:
     paper="> 0",
 )
 def gate_sides() -> Finding:
-    gates = [theory.symmetric_gates(*point) for point in _GRID]
-    margin = min(min(plus - 0.5, 0.5 - minus) for plus, minus in gates)
-    return found("smallest distance of w₊ and w₋ from ½", float(margin), margin > 0)
+    margin, error = np.inf, 0.0
+    for K, epsilon, b, eta in _GRID:
+        plus, minus = theory.symmetric_gates(K, epsilon, b, eta)
+        policy = theory.symmetric_policy(K, epsilon)
+        w = _weights("dg", policy, b, temperature=eta) / (np.eye(K)[0] - b)
+        wrong = float(np.max(np.abs(w[1:] / minus - 1)))
+        error = max(error, abs(w[0] / plus - 1), wrong)
+        margin = min(margin, plus - 0.5, 0.5 - minus)
+    holds = margin > 0 and error < 1e-9
+    return found("smallest distance of w₊ and w₋ from ½", float(margin), holds)
 
 
 @claims.add(
     "direction",
     "Proposition 1(i)",
-    "DG preserves the expected gradient direction: E[g_DG] = s·g*_PG with s = (1−b)w₊ + b·w₋.",
+    "DG preserves the expected gradient direction: E[g_DG] = s·g*_PG, where s = (1−b)w₊ + b·w₋ > 0.",
     paper="0",
 )
 def direction() -> Finding:
@@ -152,7 +159,7 @@ def one_percent() -> Finding:
 @claims.add(
     "tail",
     "Section 4.1, App. C.3",
-    "Without symmetry, tail suppression still holds: w₋(a) ≤ π(a)^{b/η}.",
+    "Without symmetry, tail suppression still holds: w₋(a) ≤ π(a)^(b/η).",
     paper="≤ 1",
 )
 def tail() -> Finding:
@@ -160,14 +167,14 @@ def tail() -> Finding:
     for policy in _random_policies():
         for b, eta in ((0.1, 0.3), (0.5, 1.0), (0.9, 3.0)):
             w = _weights("dg", policy, b, temperature=eta)[1:] / -b
-            worst = max(worst, np.max(w / theory.tail_bound(policy, b, eta)[1:]))
+            worst = max(worst, np.max(np.abs(w) / theory.tail_bound(policy, b, eta)[1:]))
     return found("largest w(a)/π(a)^(b/η) on incorrect actions", worst, worst <= 1 + _TINY)
 
 
 @claims.add(
     "variance-bound",
     "Appendix C.3",
-    "Without symmetry, Var⊥(g_DG) ≤ Σ π(a)^{1+2b/η} b² ‖Π⊥φ(a)‖².",
+    "Without symmetry, Var⊥(g_DG) ≤ Σ π(a)^(1+2b/η) b² ‖Π⊥φ(a)‖².",
     paper="≤ 1",
 )
 def variance_bound() -> Finding:
@@ -207,6 +214,85 @@ def bias_vanishes() -> Finding:
     return found(
         "largest 1 − cos(E[g_DG], ∇J) at ε = 1e-8", last, falling and last < 1e-6, note=note
     )
+
+
+@claims.add(
+    "bound-tightens",
+    "Section 4.1",
+    "As the policy concentrates (ε → 0), the variance bound tightens.",
+    paper="1",
+)
+def bound_tightens() -> Finding:
+    """Var⊥(g_DG) over its bound as ε falls, for a random split of ε among 20 wrong actions."""
+    split = np.random.default_rng(0).dirichlet(np.full(20, 0.5)) + 1e-6
+    ratios = []
+    for error in np.geomspace(0.5, 1e-8, 9):
+        policy = np.concatenate([[1 - error], error * split / split.sum()])
+        dg = theory.perpendicular_variance(policy, _weights("dg", policy, 0.5))
+        bound = np.where(np.arange(21) > 0, 0.5 * theory.tail_bound(policy, 0.5, 1.0), 0)
+        ratios.append(dg / theory.perpendicular_variance(policy, bound))
+    rising = bool(np.all(np.diff(ratios) > 0))
+    note = f"at ε = 0.5: {ratios[0]:.2g}"
+    return found(
+        "Var⊥ over its bound at ε = 1e−8", ratios[-1], rising and ratios[-1] > 0.99, note=note
+    )
+
+
+@claims.add(
+    "symmetry",
+    "Lemma 2",
+    "The scores of the incorrect actions add up to −(K−1)(1−ε)/ε times that of the correct one.",
+    paper="0",
+)
+def symmetry() -> Finding:
+    worst = 0.0
+    for K in (3, 10, 100, 300):
+        for error in (1e-4, 0.1, 0.5, 0.99):
+            phi = theory.scores(theory.symmetric_policy(K, error))
+            target = -(K - 1) * (1 - error) / error * phi[0]
+            worst = max(worst, float(np.abs(phi[1:].sum(0) / target - 1).max()))
+    return found("largest relative error of the identity", worst, worst < 1e-9)
+
+
+@claims.add(
+    "only-variance",
+    "Section 4.2",
+    "For a single context, the reward and cross-entropy oracles coincide, so DG can only reduce "
+    "variance.",
+    paper="0",
+)
+def only_variance() -> Finding:
+    """Bias of DG's expected direction: none for symmetric policies, some for others."""
+    symmetric = [theory.symmetric_policy(10, error) for error in (0.01, 0.1, 0.5, 0.9)]
+    none, some = max(map(_bias, symmetric)), max(map(_bias, _random_policies()))
+    note = f"symmetric policies: {abs(none):.1g}; without symmetry DG turns the expected direction"
+    largest = "largest 1 − cos(E[g_DG], ∇J) over policies"
+    return found(largest, some, some < _TINY, partly=none < _TINY, note=note)
+
+
+@claims.add(
+    "bias-small",
+    "Appendix C.3",
+    "Without symmetry, E[g_DG] is no longer exactly parallel to ∇J: a small perpendicular bias.",
+    paper="small",
+)
+def bias_small() -> Finding:
+    """Over 300 random policies of 3 to 30 actions, from flat to very peaked."""
+    biases = np.array([_bias(policy) for policy in _random_policies()])
+    median = float(np.median(biases))
+    note = f"median {median:.2g}; it is large where one wrong action holds most of the probability"
+    largest = float(biases.max())
+    holds = 0 < largest < 0.05
+    return found(
+        "largest 1 − cos(E[g_DG], ∇J)", largest, holds, partly=0 < median < 0.05, note=note
+    )
+
+
+def _bias(policy: np.ndarray) -> float:
+    """1 − cos between DG's expected gradient and ∇J, at b = ½ and η = 1."""
+    mean = theory.expected_gradient(policy, _weights("dg", policy, 0.5))
+    phi = theory.scores(policy)[0]
+    return 1 - float(mean @ phi / np.linalg.norm(mean) / np.linalg.norm(phi))
 
 
 @claims.add(

@@ -56,7 +56,7 @@ def draw_robustness(table: pl.DataFrame) -> Drawing:
     ]
     parts.append(_temperatures(axes[3], scores))
     for axis in axes:
-        axis.set(ylim=(0, None))
+        axis.set(ylim=(0, 1.05 * axis.get_ylim()[1]))
     axes[0].set(xscale="log", ylabel="error, mean over training")
     axes[1].set(xscale="log")
     axes[0].legend()
@@ -149,7 +149,15 @@ FIGURES = (
         draw_pair,
         sweep.TRAINING,
     ),
-    Figure("bandit/error", "Figure 5a", "Error", "Error 1 − π(y*).", draw_error, sweep.TRAINING),
+    Figure(
+        "bandit/error",
+        "Figure 5a",
+        "Error",
+        "Error 1 − π(y*).",
+        draw_error,
+        sweep.TRAINING,
+        panel=True,
+    ),
     Figure(
         "bandit/misalignment",
         "Figure 5b",
@@ -157,6 +165,7 @@ FIGURES = (
         "Misalignment 1 − cos(g, g*_PG).",
         draw_misalignment,
         sweep.TRAINING,
+        panel=True,
     ),
     Figure(
         "bandit/alignment",

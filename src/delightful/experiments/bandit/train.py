@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from delightful.experiments.bandit.config import BanditConfig
+from delightful.experiments.directions import misalignment, unit
 from delightful.lab.compiling import over_seeds
 from delightful.losses import policy_loss
 
@@ -23,10 +24,10 @@ def train(config: BanditConfig, hyperparameters: dict[str, Any], key: jax.Array)
 
     def step(logits: jax.Array, u: jax.Array) -> tuple[jax.Array, dict[str, jax.Array]]:
         policy = jax.nn.softmax(logits)
-        direction = unit(-jax.grad(loss)(logits, sample(u, policy)))
+        direction = unit(jnp, -jax.grad(loss)(logits, sample(u, policy)))
         record = {
             "error": jnp.sum(policy * (1 - correct)),
-            "misalignment": jnp.sum((direction - unit(correct - policy)) ** 2) / 2,
+            "misalignment": misalignment(jnp, direction, unit(jnp, correct - policy)),
         }
         return logits + config.step_size * direction, record
 
@@ -41,15 +42,10 @@ def sample(u: jax.Array, policy: jax.Array) -> jax.Array:
 
     One uniform draw per action instead of K Gumbel draws: 20 times faster here.
     """
-    upper = jnp.cumsum(policy).at[-1].set(1.0)
+    # In float32 a running sum may fall by a rounding error; an action must not overlap the next.
+    upper = jax.lax.cummax(jnp.cumsum(policy)).at[-1].set(1.0)
     lower = jnp.concatenate([jnp.zeros(1), upper[:-1]])
     return ((u[:, None] >= lower) & (u[:, None] < upper)).astype(policy.dtype)
-
-
-def unit(vector: jax.Array) -> jax.Array:
-    """`vector` at norm 1; a zero vector (no sample carried any weight) stays zero."""
-    norm = jnp.linalg.norm(vector)
-    return vector / jnp.where(norm > 0, norm, 1.0)
 
 
 run = over_seeds(train)

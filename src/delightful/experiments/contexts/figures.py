@@ -48,7 +48,13 @@ FIGURES = (
         sweep.TRAINING,
     ),
     Figure(
-        "contexts/error", "Figure 6a", "Average error", "Average error.", draw_error, sweep.TRAINING
+        "contexts/error",
+        "Figure 6a",
+        "Average error",
+        "Average error.",
+        draw_error,
+        sweep.TRAINING,
+        panel=True,
     ),
     Figure(
         "contexts/misalignment",
@@ -57,5 +63,6 @@ FIGURES = (
         "Misalignment 1 − cos(g, g*_CE).",
         draw_misalignment,
         sweep.TRAINING,
+        panel=True,
     ),
 )

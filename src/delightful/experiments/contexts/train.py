@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from delightful.experiments.contexts.config import ContextsConfig
+from delightful.experiments.directions import misalignment, unit
 from delightful.lab.compiling import over_seeds
 from delightful.losses import policy_loss
 
@@ -30,22 +31,16 @@ def train(
 
     def step(logits: jax.Array, _: None) -> tuple[jax.Array, dict[str, jax.Array]]:
         policy = jax.nn.softmax(logits)
-        direction = unit(-jax.grad(expected_loss)(logits))
+        direction = unit(jnp, -jax.grad(expected_loss)(logits).ravel())
         record = {
             "error": jnp.mean(jnp.sum(policy * (1 - correct), axis=1)),
-            "misalignment": jnp.sum((direction - unit(correct - policy)) ** 2) / 2,
+            "misalignment": misalignment(jnp, direction, unit(jnp, (correct - policy).ravel())),
         }
-        return logits + config.step_size * direction, record
+        return logits + config.step_size * direction.reshape(shape), record
 
     start = config.init_scale * jax.random.normal(key, shape)
     _, curves = jax.lax.scan(step, start, length=config.steps)
     return {"step": jnp.arange(config.steps), **curves}
-
-
-def unit(table: jax.Array) -> jax.Array:
-    """All contexts' gradients as one vector of norm 1."""
-    norm: jax.Array = jnp.linalg.norm(table)
-    return table / norm
 
 
 run = over_seeds(train)

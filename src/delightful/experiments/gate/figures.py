@@ -52,7 +52,7 @@ def draw_coefficient() -> Drawing:
             ]
     right.set(xscale="log", xlabel="action probability p", title="(b) against probability")
     left.legend(fontsize=7)
-    right.legend(fontsize=7, loc=(0.02, 0.32))
+    right.legend(fontsize=7, loc=(0.02, 0.53))
     return Drawing(figure, pl.DataFrame(rows))
 
 
@@ -78,7 +78,7 @@ def draw_compare() -> Drawing:
     for axis in axes[len(METHODS) :]:
         axis.set_visible(False)
     for axis in axes[:: -(-len(METHODS) // 2)]:
-        axis.set_ylabel("ω")
+        axis.set_ylabel("ω", rotation=0)
     axes[0].legend(fontsize=7)
     return Drawing(figure, pl.DataFrame(rows))
 
@@ -97,7 +97,8 @@ FIGURES = (
         "Figure 13",
         "Score weight of every method",
         "ω against U for a common (π = 0.9, solid) and a rare (π = 0.01, dashed) action. PG, PMPO, "
-        "AWR and MPO do not see probability. PPO and GRPO are shown with π_old = 0.5.",
+        "AWR and MPO do not see probability. PPO and GRPO are shown with π_old = 0.5. GRPO, PMPO "
+        "and MPO weigh a batch as a whole; here the batch is the range of U shown.",
         draw_compare,
     ),
 )
