@@ -181,7 +181,8 @@ def test_claims_shows_verdicts_and_the_command_of_what_is_not_run(
     assert set(rows) == set(names)
     assert rows["bandit/gap-vanishes"]["scale"] == "smoke"
     assert rows["contexts/faster"]["verdict"] == "not run"
-    assert rows["contexts/faster"]["command"] == "delightful run contexts/training --scale quick"
+    needed = "delightful run contexts/training --scale quick"
+    assert rows["contexts/faster"]["command"].startswith(needed)
 
 
 @pytest.mark.parametrize("command", ["report", "reproduce"])

@@ -51,7 +51,9 @@ def trained(request, monkeypatch):
     """A short training run, with the vectors that it normalised, and the same by hand."""
     normalised = []
     unit = train.unit
-    monkeypatch.setattr(train, "unit", lambda v: (normalised.append(np.asarray(v)), unit(v))[1])
+    monkeypatch.setattr(
+        train, "unit", lambda xp, v: (normalised.append(np.asarray(v)), unit(xp, v))[1]
+    )
     config = dataclasses.replace(SMALL, method=request.param, baseline=0.3, step_size=0.25)
     key = jax.random.key(7)
     with jax.disable_jit():

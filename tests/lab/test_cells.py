@@ -119,7 +119,7 @@ def test_the_options_of_a_plan_read_as_they_were_given() -> None:
         ({"changes": {"batch": "7.5"}}, "batch must be a whole number, got '7.5'"),
         ({"changes": {"batch": "0"}}, "batch must be at least 1, got 0"),
         ({"changes": {"step_size": "fast"}}, "step_size must be a number, got 'fast'"),
-        ({"changes": {"step_size": "nan"}}, "step_size must be > 0, got nan"),
+        ({"changes": {"step_size": "nan"}}, "step_size must be"),
         ({"changes": {"step_size": "inf"}}, "step_size"),
         ({"changes": {"baseline": "nan"}}, "baseline"),
         ({"methods": ("dgg",)}, "method must be one of pg, dg"),
