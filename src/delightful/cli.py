@@ -5,6 +5,7 @@ error must be one sentence.
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -72,24 +73,31 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
-        from delightful import commands
-        from delightful.lab.errors import LabError
-    except ModuleNotFoundError as error:
-        if error.name and error.name.startswith("delightful"):
-            raise
-        print(f"delightful: {_LAB} (missing: {error.name}).", file=sys.stderr)
-        return 2
-    try:
-        commands.run(options)
-    except LabError as error:
-        print(f"delightful: {error}", file=sys.stderr)
-        return 2
+        return _run(options)
     except KeyboardInterrupt:
         print("delightful: stopped; give the same command again to go on.", file=sys.stderr)
         return 2
     except BrokenPipeError:  # the reader of a pipe, such as `head`, has gone
-        sys.stderr.close()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+
+
+def _run(options: argparse.Namespace) -> int:
+    try:
+        from delightful import commands
+        from delightful.lab.errors import LabError
+
+        try:
+            commands.run(options)
+            sys.stdout.flush()
+        except LabError as error:
+            print(f"delightful: {error}", file=sys.stderr)
+            return 2
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("delightful"):
+            raise
+        print(f"delightful: {_LAB} (missing: {error.name}).", file=sys.stderr)
+        return 2
     return 0
 
 

@@ -235,8 +235,12 @@ def _report(options: Namespace, store: Store, plan: Plan) -> list[Decision]:
         if all(store.state(cell) == "done" for cell in cells):
             drawn.append(draw(figure, store, its_plan, folder / "figures"))
     page = write_report(folder, experiments, decisions, drawn, _counts(decisions))
-    write_whole(folder / "claims.md", claims_markdown(decisions).encode())
-    write_whole(folder / "claims.json", json.dumps([d.row() for d in decisions], indent=1).encode())
+    rows = json.dumps([decision.row() for decision in decisions], indent=1, ensure_ascii=False)
+    try:
+        write_whole(folder / "claims.md", claims_markdown(decisions).encode())
+        write_whole(folder / "claims.json", rows.encode())
+    except OSError as error:
+        raise cannot_write(folder, error) from None
     print(f"report: {page}")
     return decisions
 

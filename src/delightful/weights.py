@@ -19,6 +19,7 @@ from delightful.edge import Batch, admit, check_number, check_values
 from delightful.gate import Level, Whiten, gate_of_batch, surprisal_of_batch
 from delightful.precise import product, sigmoid_of_delight
 
+_WORDS = ("level", "whiten")  # options whose value is a word; all others are numbers
 _EPSILON = 1e-8  # keeps a group of equal advantages from dividing by zero
 
 
@@ -71,7 +72,7 @@ def parse_method(spec: str) -> tuple[Method, dict[str, Any]]:
         try:
             options[key] = float(text)
         except ValueError:
-            if isinstance(found.defaults[key], float):
+            if key not in _WORDS:
                 raise ValueError(f"method option {key} must be a number, got {text!r}") from None
             options[key] = text
     return found, options

@@ -238,11 +238,17 @@ def test_brackets_in_the_name_of_a_store_are_only_a_name(tmp_path: Path) -> None
 
 
 def test_what_a_killed_process_left_behind_is_swept_away(store: Store) -> None:
-    for name in (".x.parquet.1.tmp", ".probe-1"):
+    for name in (".x.parquet.1.tmp", ".probe.1.tmp"):
         (store.cells / name).write_bytes(b"x")
         os.utime(store.cells / name, (0, 0))
     store.prepare()
     assert hidden(store) == []
+
+
+def test_another_runs_file_may_vanish_while_the_store_is_swept(store: Store) -> None:
+    # Listed, then renamed by the run that wrote it; a dangling link looks the same to stat().
+    (store.cells / ".x.parquet.1.tmp").symlink_to("gone")
+    store.prepare()
 
 
 def test_nothing_stored_is_read_as_code() -> None:

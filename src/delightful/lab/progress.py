@@ -15,7 +15,7 @@ from delightful.lab.store import Store
 
 def run_missing(cells: Sequence[Cell], store: Store, workers: int) -> int:
     """Run those of `cells` that the store lacks or finds damaged; how many were run."""
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console = Console(stderr=True, highlight=False, soft_wrap=True, markup=False)
     cells = list({cell.id: cell for cell in cells}.values())
     states = {cell.id: store.state(cell) for cell in cells}
     to_run = [cell for cell in cells if states[cell.id] != "done"]
@@ -25,9 +25,7 @@ def run_missing(cells: Sequence[Cell], store: Store, workers: int) -> int:
     done = [cell for cell in cells if states[cell.id] == "done"]
     for cell in to_run:
         if states[cell.id] == "damaged":
-            console.print(
-                f"{store.cells / cell.id}.parquet is damaged and will be run again: {cell}"
-            )
+            console.print(f"{store.damage(cell)}")
     if not to_run:
         console.print(f"{len(done)} cells are done already; nothing to run.")
         return 0

@@ -38,9 +38,9 @@ class Decision:
             "sentence": self.claim.sentence,
             "paper": self.claim.paper,
             "measures": finding.measures,
-            "value": finding.value if math.isfinite(finding.value) else None,
-            "low": finding.low,
-            "high": finding.high,
+            "value": _finite(finding.value),
+            "low": _finite(finding.low),
+            "high": _finite(finding.high),
             "text": finding.text,
             "verdict": finding.verdict,
             "note": finding.note,
@@ -48,6 +48,11 @@ class Decision:
             "seeds": self.runs,
             "command": self.command,
         }
+
+
+def _finite(value: float | None) -> float | None:
+    """JSON has no NaN; what one seed cannot tell is null."""
+    return value if value is not None and math.isfinite(value) else None
 
 
 def plan_for(sweep: Sweep | None, store: Store, plan: Plan, scale: str | None) -> Plan:

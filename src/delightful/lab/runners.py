@@ -4,6 +4,7 @@ Every runner calls `run_cell`, so all of them store the same bytes; what differs
 A runner yields each cell as it is finished, in no particular order.
 """
 
+import contextlib
 import multiprocessing
 import os
 import signal
@@ -47,7 +48,8 @@ def run_local(cells: Sequence[Cell], store: Store, workers: int) -> Iterator[tup
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(min(workers, len(cells)), context, initializer=_start_worker)
     try:
-        futures = {pool.submit(run_cell, cell, store): cell for cell in cells}
+        with _deaf_to_ctrl_c():  # so that workers are, from birth: the parent alone decides
+            futures = {pool.submit(run_cell, cell, store): cell for cell in cells}
         for future in as_completed(futures):
             yield futures[future], future.result()
     except BrokenProcessPool:
@@ -56,9 +58,25 @@ def run_local(cells: Sequence[Cell], store: Store, workers: int) -> Iterator[tup
             "give the same command again, perhaps with fewer --workers."
         ) from None
     finally:
+        processes = list((pool._processes or {}).values())  # shutdown forgets them
         pool.shutdown(wait=False, cancel_futures=True)
-        for process in list((pool._processes or {}).values()):
+        for process in processes:
             process.terminate()
+        for process in processes:
+            process.join()
+
+
+@contextlib.contextmanager
+def _deaf_to_ctrl_c() -> Iterator[None]:
+    """Ignore Ctrl-C for a moment; only a main thread may, and only it is sent one."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def run(cells: Sequence[Cell], store: Store, workers: int) -> Iterator[tuple[Cell, float]]:
@@ -66,8 +84,6 @@ def run(cells: Sequence[Cell], store: Store, workers: int) -> Iterator[tuple[Cel
 
 
 def _start_worker() -> None:
-    # Ctrl-C reaches the whole group; the parent alone decides what to do about it.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_die_with_parent, daemon=True).start()
 
 

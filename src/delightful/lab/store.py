@@ -9,6 +9,7 @@ sound entry does not exist, and is run again. What is damaged is named and never
 """
 
 import contextlib
+import errno
 import hashlib
 import io
 import json
@@ -43,24 +44,26 @@ class Store:
         """Make the directory, and make sure that it can be written before any work is done."""
         try:
             self.cells.mkdir(parents=True, exist_ok=True)
-            probe = self.cells / f".probe-{os.getpid()}"
+            probe = self.cells / f".probe.{os.getpid()}.tmp"
             write_whole(probe, b"x" * 4096)
             probe.unlink()
             for left_over in self.cells.glob(".*.tmp"):  # by a process that was killed
-                if time.time() - left_over.stat().st_mtime > 3600:
-                    left_over.unlink(missing_ok=True)
+                with contextlib.suppress(FileNotFoundError):  # or renamed by one at work
+                    if time.time() - left_over.stat().st_mtime > 3600:
+                        left_over.unlink()
         except OSError as error:
             raise cannot_write(self.path, error) from None
 
     def entry(self, cell: Cell) -> dict[str, Any] | None:
         """The cell's sealed entry, None if it has not been run; raises DamagedError."""
         path = self.cells / f"{cell.id}.json"
+        data = self._bytes(path)
+        if data is None:
+            return None
         try:
-            found = json.loads(path.read_bytes())
+            found = json.loads(data)
             seal = found.pop("seal")
             sound = seal == digest(found) and found["key"] == cell.key
-        except FileNotFoundError:
-            return None
         except (ValueError, KeyError, TypeError, AttributeError):
             sound = False
         if not sound:
@@ -73,20 +76,30 @@ class Store:
         if entry is None:
             return None
         path = self.cells / f"{cell.id}.parquet"
-        try:
-            data = path.read_bytes()
-        except FileNotFoundError:
-            data = b""
+        data = self._bytes(path) or b""
         if hashlib.sha256(data).hexdigest() != entry["sha256"]:
             raise DamagedError(f"{path} is damaged; `delightful run` will redo that cell.")
         return pl.read_parquet(data)
 
+    def _bytes(self, path: Path) -> bytes | None:
+        try:
+            return path.read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise LabError(f"cannot read {path}: {error.strerror}; give another --store.") from None
+
     def state(self, cell: Cell) -> str:
         """ "done", "missing" or "damaged"."""
+        return "damaged" if self.damage(cell) else "missing" if self.entry(cell) is None else "done"
+
+    def damage(self, cell: Cell) -> str | None:
+        """What is damaged, in a sentence that names the file; None if nothing is."""
         try:
-            return "missing" if self.read(cell) is None else "done"
-        except DamagedError:
-            return "damaged"
+            self.read(cell)
+        except DamagedError as error:
+            return str(error)
+        return None
 
     def write(self, cell: Cell, curves: Curves, seconds: float) -> None:
         data = to_parquet(to_table(cell, curves))
@@ -135,7 +148,10 @@ class Store:
                 self.path / "events.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644
             )
             try:
-                os.write(handle, line.encode())
+                before = os.fstat(handle).st_size
+                if os.write(handle, line.encode()) < len(line.encode()):
+                    os.ftruncate(handle, before)  # no room for the whole line: leave none of it
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             finally:
                 os.close(handle)
         except OSError as error:
