@@ -51,7 +51,10 @@ def namespace(**named: Array) -> Any:
 
 def at_least_float32(xp: Any, name: str, array: Array) -> Array:
     """`array` with float16 and bfloat16 widened: the gate underflows and rounds to 1 in half."""
-    array = array if library(array) == "torch" else xp.asarray(array)
+    if library(array) != "torch":
+        array = xp.asarray(array)
+    elif array.dtype == xp.float32:
+        return array  # the common case, decided cheaply: eager mode pays for every line
     if not xp.isdtype(array.dtype, "real floating"):
         raise TypeError(f"{name} must be a real floating-point array, got dtype {array.dtype}")
     return xp.astype(array, xp.float32) if xp.finfo(array.dtype).bits < 32 else array
