@@ -7,6 +7,7 @@ checks of the input; that ratio is printed too, as `log_prob_ratio`.
 """
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -21,14 +22,12 @@ SEQUENCES, TOKENS, VOCABULARY, WIDTH, LAYERS, HEADS = 32, 32, 256, 128, 2, 4
 
 def measure(step_rounds: int = 200, loss_rounds: int = 400) -> dict[str, Any]:
     """Every ratio with its 95% interval, and the sizes they were measured at."""
-    try:
-        import jax  # noqa: F401
-        import torch  # noqa: F401
-    except ModuleNotFoundError as error:
-        raise LabError(
-            f"bench estimator compares both libraries and {error.name} is missing: "
-            "pip install 'delightful-rl[lab,torch]'."
-        ) from None
+    for name in ("torch", "jax"):
+        if find_spec(name) is None:
+            raise LabError(
+                f"bench estimator measures in torch and in jax, and {name} is missing: "
+                "pip install 'delightful-rl[lab,torch]'."
+            )
     sizes = {
         "sequences": SEQUENCES,
         "tokens": TOKENS,

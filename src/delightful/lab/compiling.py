@@ -6,9 +6,9 @@ XLA's own threads, and the result does not depend on how many there are.
 """
 
 import dataclasses
+import functools
 import os
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,23 +31,18 @@ def single_threaded() -> None:
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.5")
 
 
-def over_seeds(train: Callable[..., Any]) -> Callable[[Config, np.ndarray], Curves]:
-    """Lift `train(config, hyperparameters, key) -> curves` to `run(config, seeds) -> curves`.
+class OverSeeds:
+    """Lifts `train(config, hyperparameters, key) -> curves` to `run(config, seeds) -> curves`.
 
     Inside `train`, `config.method` is the method's bare name and `hyperparameters` are its own,
     floats traced, as `policy_loss` takes them.
     """
-    import jax
 
-    @cache
-    def compiled(static: Config, static_options: tuple[tuple[str, Any], ...]) -> Callable[..., Any]:
-        def one(floats: dict[str, Any], options: dict[str, Any], seed: Any) -> Any:
-            config = dataclasses.replace(static, **floats)
-            return train(config, {**dict(static_options), **options}, jax.random.key(seed))
+    def __init__(self, train: Callable[..., Any]) -> None:
+        self._train = train
+        self.compiled = functools.cache(self._compile)
 
-        return jax.jit(jax.vmap(one, in_axes=(None, None, 0)))
-
-    def run(config: Config, seeds: np.ndarray) -> Curves:
+    def __call__(self, config: Config, seeds: np.ndarray) -> Curves:
         floats = {
             f.name: getattr(config, f.name)
             for f in dataclasses.fields(config)
@@ -57,9 +52,18 @@ def over_seeds(train: Callable[..., Any]) -> Callable[[Config, np.ndarray], Curv
         traced = {name: value for name, value in options.items() if isinstance(value, float)}
         fixed = tuple((name, value) for name, value in options.items() if name not in traced)
         static = dataclasses.replace(config, method=method.name, **dict.fromkeys(floats, 0.0))
-        curves = compiled(static, fixed)(floats, traced, np.asarray(seeds, dtype=np.uint32))
+        curves = self.compiled(static, fixed)(floats, traced, np.asarray(seeds, dtype=np.uint32))
         curves = {name: np.asarray(values) for name, values in curves.items()}
         return {**curves, "step": curves["step"][0]}
 
-    run.compiled = compiled  # type: ignore[attr-defined]
-    return run
+    def _compile(
+        self, static: Config, static_options: tuple[tuple[str, Any], ...]
+    ) -> Callable[..., Any]:
+        import jax
+
+        def one(floats: dict[str, Any], options: dict[str, Any], seed: Any) -> Any:
+            config = dataclasses.replace(static, **floats)
+            return self._train(config, {**dict(static_options), **options}, jax.random.key(seed))
+
+        compiled: Callable[..., Any] = jax.jit(jax.vmap(one, in_axes=(None, None, 0)))
+        return compiled

@@ -1,11 +1,13 @@
 """From a long table of seeds and steps to means, standard errors and per-seed arrays."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from delightful.lab import style
+from delightful.lab.experiment import Drawing
 from delightful.weights import parse_method
 
 
@@ -50,3 +52,21 @@ def draw_by_step(axis: Any, table: pl.DataFrame, metric: str) -> pl.DataFrame:
         style.curve(axis, part["step"], part["mean"], error, colour=colour, label=label(name))
     axis.set_xlabel("step")
     return summary
+
+
+Panel = Callable[[Any, pl.DataFrame], pl.DataFrame]
+"""Draws a table on an axis and returns the numbers drawn."""
+
+
+def side_by_side(*panels: Panel) -> Callable[[pl.DataFrame], Drawing]:
+    """A figure's `draw`: one panel beside the other, lettered if there are several."""
+
+    def draw(table: pl.DataFrame) -> Drawing:
+        figure, axes = style.panels(len(panels))
+        numbers = [panel(axis, table) for panel, axis in zip(panels, axes, strict=True)]
+        for letter, axis in zip("abcdef", axes, strict=False):
+            axis.set_title(f"({letter}) {axis.get_title()}" if len(panels) > 1 else "")
+        axes[0].legend()
+        return Drawing(figure, pl.concat(numbers))
+
+    return draw

@@ -8,35 +8,19 @@ import polars as pl
 from delightful import theory
 from delightful.experiments.bandit import sweep
 from delightful.lab import style
-from delightful.lab.curves import by_step, draw_by_step, label, methods
+from delightful.lab.curves import by_step, draw_by_step, label, methods, side_by_side
 from delightful.lab.experiment import Drawing, Figure
 from delightful.weights import parse_method
 
 
-def draw_error(table: pl.DataFrame) -> Drawing:
-    figure, (axis,) = style.panels(1)
-    numbers = draw_by_step(axis, table, "error")
-    axis.set(ylabel="error  1 − π(y*)", ylim=(0, 1.02))
-    axis.legend()
-    return Drawing(figure, numbers)
+def _error(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
+    axis.set(title="Error", ylabel="error  1 − π(y*)", ylim=(0, 1.02))
+    return draw_by_step(axis, table, "error")
 
 
-def draw_misalignment(table: pl.DataFrame) -> Drawing:
-    figure, (axis,) = style.panels(1)
-    numbers = draw_by_step(axis, table, "misalignment")
-    axis.set(ylabel="misalignment  1 − cos(g, g*)", yscale="log", ylim=(3e-5, 1))
-    axis.legend()
-    return Drawing(figure, numbers)
-
-
-def draw_pair(table: pl.DataFrame) -> Drawing:
-    figure, (left, right) = style.panels(2)
-    error = draw_by_step(left, table, "error")
-    left.set(ylabel="error  1 − π(y*)", ylim=(0, 1.02), title="(a) Error")
-    misalignment = draw_by_step(right, table, "misalignment")
-    right.set(ylabel="1 − cos(g, g*)", yscale="log", ylim=(3e-5, 1), title="(b) Misalignment")
-    left.legend()
-    return Drawing(figure, pl.concat([error, misalignment]))
+def _misalignment(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
+    axis.set(title="Misalignment", ylabel="1 − cos(g, g*)", yscale="log", ylim=(3e-5, 1))
+    return draw_by_step(axis, table, "misalignment")
 
 
 def draw_robustness(table: pl.DataFrame) -> Drawing:
@@ -144,9 +128,9 @@ FIGURES = (
         "bandit/curves",
         "Figure 5",
         "Symmetric bandit, normalised steps",
-        "K = 100, B = 100, α = 0.1; mean over seeds, band ±1 standard error. DG converges faster "
-        "(a) and stays better aligned (b); PG's misalignment rebounds once mistakes are rare.",
-        draw_pair,
+        "Error 1 − π(y*) (a) and misalignment to the PG oracle (b); K = 100, B = 100, α = 0.1. "
+        "Mean over seeds, band ±1 standard error.",
+        side_by_side(_error, _misalignment),
         sweep.TRAINING,
     ),
     Figure(
@@ -154,7 +138,7 @@ FIGURES = (
         "Figure 5a",
         "Error",
         "Error 1 − π(y*).",
-        draw_error,
+        side_by_side(_error),
         sweep.TRAINING,
         panel=True,
     ),
@@ -163,7 +147,7 @@ FIGURES = (
         "Figure 5b",
         "Misalignment",
         "Misalignment 1 − cos(g, g*_PG).",
-        draw_misalignment,
+        side_by_side(_misalignment),
         sweep.TRAINING,
         panel=True,
     ),

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from delightful.experiments.bandit.config import BanditConfig
 from delightful.experiments.directions import misalignment, unit
-from delightful.lab.compiling import over_seeds
+from delightful.lab.compiling import OverSeeds
 from delightful.losses import policy_loss
 
 _CORRECT = 0  # by symmetry it does not matter which
@@ -48,4 +48,4 @@ def sample(u: jax.Array, policy: jax.Array) -> jax.Array:
     return ((u[:, None] >= lower) & (u[:, None] < upper)).astype(policy.dtype)
 
 
-run = over_seeds(train)
+run = OverSeeds(train)

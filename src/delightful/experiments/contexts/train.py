@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from delightful.experiments.contexts.config import ContextsConfig
 from delightful.experiments.directions import misalignment, unit
-from delightful.lab.compiling import over_seeds
+from delightful.lab.compiling import OverSeeds
 from delightful.losses import policy_loss
 
 _CORRECT = 0  # the logits are drawn alike for every action, so it does not matter which
@@ -43,4 +43,4 @@ def train(
     return {"step": jnp.arange(config.steps), **curves}
 
 
-run = over_seeds(train)
+run = OverSeeds(train)

@@ -54,7 +54,7 @@ def operations() -> Finding:
     import jax
     import jax.numpy as jnp
 
-    def algorithm_1(U, log_prob):  # type: ignore[no-untyped-def]
+    def algorithm_1(U: jax.Array, log_prob: jax.Array) -> jax.Array:
         surprisal = -log_prob
         delight = U * surprisal
         return jax.nn.sigmoid(delight) * U
