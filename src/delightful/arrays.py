@@ -2,7 +2,7 @@
 
 Everything else in the estimator is written once against the array API standard. The facts kept
 here have no standard spelling: which library an array belongs to, how a gradient is stopped, and
-whether values may be looked at (they may not while jit, vmap or torch.compile is tracing).
+whether values may be looked at (they may not while JAX, vmap or torch.compile is tracing).
 
 Libraries are told apart through `sys.modules`, so none is imported that the caller has not.
 """
@@ -69,18 +69,24 @@ def stop_gradient(array: Array) -> Array:
 
 
 def values_are_visible(*arrays: Array) -> bool:
-    """Whether a Python `if` may look at the values: false under jit, vmap and torch.compile."""
+    """Whether a Python `if` may look at the values: false under any JAX or torch.func
+    transformation, torch.compile and CUDA-graph capture."""
     for array in arrays:
         found = library(array)
-        if found == "torch":
-            torch = sys.modules["torch"]
-            if torch.compiler.is_compiling() or torch._C._functorch.is_functorch_wrapped_tensor(
-                array
-            ):
-                return False
+        if found == "torch" and not _torch_value_is_visible(array):
+            return False
         if found == "jax" and isinstance(array, sys.modules["jax"].core.Tracer):
             return False
     return True
+
+
+def _torch_value_is_visible(array: Array) -> bool:
+    torch = sys.modules["torch"]
+    if torch.compiler.is_compiling() or array.is_meta:
+        return False
+    if torch._C._functorch.is_functorch_wrapped_tensor(array):
+        return False
+    return not (array.is_cuda and torch.cuda.is_current_stream_capturing())
 
 
 def has_float64(array: Array) -> bool:

@@ -62,10 +62,9 @@ def diagnose(
     check_values(batch)
     ell = surprisal_of_batch(batch, level)
     clipped = surprisal_of_batch(batch, level, max_surprisal)
-    seen = batch.advantage if batch.gate_advantage is None else batch.gate_advantage
     w = gate_of_batch(batch, temperature, level, max_surprisal, whiten)
     keep = ... if batch.mask is None else _numpy(batch.mask)
-    columns = (w, batch.advantage, ell, clipped, product(batch.xp, seen, clipped))
+    columns = (w, batch.advantage, ell, clipped, product(batch.xp, batch.seen, clipped))
     return _summary(*(_numpy(column)[keep].ravel().astype(np.float64) for column in columns))
 
 

@@ -15,6 +15,7 @@ from delightful.arrays import (
     Array,
     at_least_float32,
     is_number,
+    library,
     namespace,
     stop_gradient,
     values_are_visible,
@@ -35,6 +36,24 @@ class Batch(NamedTuple):
     mode_log_prob: Array | None = None  # log-density at the policy's mode
     gate_advantage: Array | None = None  # what the gate sees, if not `advantage`
     axis: int | None = None  # along which the samples of one context lie; None: all are of one
+    sequence_advantage: Array | None = None  # `advantage` as given, if it was one per sequence
+
+    @property
+    def seen(self) -> Array:
+        """The advantage that the gate sees."""
+        return self.advantage if self.gate_advantage is None else self.gate_advantage
+
+    def samples(self) -> "Batch":
+        """One entry for each advantage as given: a long sequence counts once in its group."""
+        U = self.sequence_advantage
+        if U is None:
+            return self
+        mask = None if self.mask is None else self.xp.any(self.mask, axis=-1)
+        return Batch(self.xp, U, self.xp.zeros_like(U), mask, axis=self.axis)
+
+    def over_tokens(self, array: Array) -> Array:
+        """What was computed on `samples()`, for each entry of this batch."""
+        return over_tokens(self.xp, "weight", array, tuple(self.log_prob.shape))
 
     def count(self, axis: int | None = None) -> Any:
         """How many entries count, in all or along `axis` (kept); at least 1, to divide by."""
@@ -87,8 +106,12 @@ def admit(
         if tuple(mask.shape) != shape:
             raise ValueError(f"mask must have log_prob's shape {shape}, got {tuple(mask.shape)}")
         mask = mask != 0
-    if axis is not None and not -len(shape) <= axis < len(shape):
-        raise ValueError(f"axis must be an axis of log_prob's shape {shape}, got {axis}")
+    if axis is not None:
+        if not -len(shape) <= axis < len(shape):
+            raise ValueError(f"axis must be an axis of log_prob's shape {shape}, got {axis}")
+        axis %= len(shape)
+        if advantage is not None and axis >= len(advantage.shape):
+            raise ValueError("axis is the token axis, but advantage has one value per sequence")
     empty = Batch(xp, None, None, mask, axis=axis)
 
     def lay(name: str, array: Array | None) -> Array | None:
@@ -97,8 +120,14 @@ def admit(
         array = stop_gradient(at_least_float32(xp, name, array))
         return empty.blank(over_tokens(xp, name, array, shape))
 
+    one_each = None
+    if advantage is not None and len(advantage.shape) < len(shape):
+        one_each = stop_gradient(at_least_float32(xp, "advantage", advantage))
+        if mask is not None:
+            one_each = xp.where(xp.any(mask, axis=-1), one_each, xp.zeros_like(one_each))
     return empty._replace(
         log_prob=empty.blank(log_prob),
+        sequence_advantage=one_each,
         advantage=lay("advantage", advantage),
         **{name: lay(name, array) for name, array in others.items()},
     )
@@ -141,8 +170,13 @@ def check_values(batch: Batch) -> bool:
 
 
 def check_number(name: str, value: Any, *, strictly: bool = False) -> None:
-    """Refuse a number that is NaN or negative (or 0, `strictly`); arrays pass unseen."""
-    if is_number(value) and not (value > 0 if strictly else value >= 0):
+    """Refuse what is no number, NaN or negative (or 0, `strictly`); a traced one passes unseen."""
+    if not is_number(value) and library(value) is None:
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    if not values_are_visible(value):
+        return
+    good = value > 0 if strictly else value >= 0
+    if not (good if is_number(value) else bool(good.all())):
         raise ValueError(f"{name} must be {'> 0' if strictly else '>= 0'}, got {value!r}")
 
 

@@ -99,7 +99,7 @@ def gate_of_batch(
     """`gate`, for a batch already past the edge."""
     check_number("temperature", temperature)
     xp = batch.xp
-    U = batch.advantage if batch.gate_advantage is None else batch.gate_advantage
+    U = batch.seen
     ell = surprisal_of_batch(batch, level, max_surprisal)
     if whiten is not None:
         U = _whitened(batch, product(xp, U, ell), whiten)

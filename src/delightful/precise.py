@@ -41,6 +41,11 @@ def _sigmoid_of_delight(xp: Any, advantage: Array, surprisal: Array, temperature
             return xp.full_like(advantage, 0.5)
         return _sigmoid_of_ratio(xp, advantage, surprisal, temperature)
     eta = xp.astype(xp.asarray(stop_gradient(temperature)), advantage.dtype)
+    if len(eta.shape) > 0 and tuple(eta.shape) != tuple(advantage.shape):
+        raise ValueError(
+            f"temperature must be one number, or have log_prob's shape {tuple(advantage.shape)}, "
+            f"got shape {tuple(eta.shape)}"
+        )
     hard, flat = eta == 0, xp.isinf(eta)
     soft = _sigmoid_of_ratio(
         xp, advantage, surprisal, xp.where(hard | flat, xp.ones_like(eta), eta)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from delightful.arrays import Array, stop_gradient
+from delightful.arrays import Array, is_number, stop_gradient
 from delightful.edge import Batch, admit, check_number, check_values
 from delightful.gate import Level, Whiten, gate_of_batch, surprisal_of_batch
 from delightful.precise import product, sigmoid_of_delight
@@ -76,6 +76,12 @@ def parse_method(spec: str) -> tuple[Method, dict[str, Any]]:
                 raise ValueError(f"method option {key} must be a number, got {text!r}") from None
             options[key] = text
     return found, options
+
+
+def weighs_batches(spec: str) -> bool:
+    """Whether a sample's weight depends on the others': by the method, or by its options."""
+    found, options = parse_method(spec)
+    return found.batchwise or bool(options.get("whiten")) or options.get("level") == "sequence"
 
 
 def canonical_method(spec: str) -> str:
@@ -169,8 +175,9 @@ def ppo(batch: Batch, clip: float | Array = 0.2) -> Array:
 def grpo(batch: Batch, clip: float | Array = 0.2) -> Array:
     """PPO on the advantage standardised within its group (`axis`): Shao et al. 2024."""
     check_number("clip", clip)
-    centred, deviation = batch.deviations(batch.advantage, batch.axis)
-    return _clipped(batch, centred / (deviation + _EPSILON), clip)
+    samples = batch.samples()
+    centred, deviation = samples.deviations(samples.advantage, samples.axis)
+    return _clipped(batch, batch.over_tokens(centred / (deviation + _EPSILON)), clip)
 
 
 @method("pmpo", "PMPO", batchwise=True)
@@ -180,7 +187,8 @@ def pmpo(batch: Batch, preference: float | Array = 0.5) -> Array:
     U = 0 is neither: a batch in which every sample did equally well says nothing.
     """
     check_number("preference", preference)
-    check_number("1 - preference", 1 - preference)
+    if is_number(preference) and preference > 1:
+        raise ValueError(f"preference must lie between 0 and 1, got {preference!r}")
     xp, U = batch.xp, batch.advantage
     good, bad = xp.astype(U > 0, U.dtype), xp.astype(U < 0, U.dtype)
     good_share = good / xp.clip(batch.sum(good), 1, None)
@@ -203,24 +211,27 @@ def awr(batch: Batch, temperature: float | Array = 1.0, max_weight: float | Arra
 def mpo(batch: Batch, temperature: float | Array = 1.0) -> Array:
     """ω = n·softmax(U/η) over the samples of one context (`axis`): Abdolmaleki et al. 2018."""
     check_number("temperature", temperature, strictly=True)
-    xp = batch.xp
-    scaled = batch.advantage / temperature
-    if batch.mask is not None:
-        scaled = xp.where(batch.mask, scaled, xp.full_like(scaled, -xp.inf))
-    top = xp.max(scaled) if batch.axis is None else xp.max(scaled, axis=batch.axis, keepdims=True)
+    xp, samples = batch.xp, batch.samples()
+    scaled = samples.advantage / temperature
+    if samples.mask is not None:
+        scaled = xp.where(samples.mask, scaled, xp.full_like(scaled, -xp.inf))
+    axis = samples.axis
+    top = xp.max(scaled) if axis is None else xp.max(scaled, axis=axis, keepdims=True)
     # A wholly masked-out context has no maximum; any finite stand-in leaves its weights at 0.
     powers = xp.exp(scaled - xp.where(xp.isfinite(top), top, xp.zeros_like(top)))
-    total = batch.sum(powers, batch.axis)
-    return batch.count(batch.axis) * powers / xp.where(total > 0, total, xp.ones_like(total))
+    total = samples.sum(powers, axis)
+    share = powers / xp.where(total > 0, total, xp.ones_like(total))
+    return batch.over_tokens(samples.count(axis) * share)
 
 
 @method("additive", "Additive")
 def additive(batch: Batch, alpha: float | Array = 0.5, temperature: float | Array = 1.0) -> Array:
     """ω = σ(((1−α)U + αℓ)/η)·U: the paper's UCB-style mixture in place of delight (App. B, D)."""
+    check_number("alpha", alpha)
     check_number("temperature", temperature)
     xp, U, ell = batch.xp, batch.advantage, surprisal_of_batch(batch)
     share = product(xp, alpha * xp.ones_like(ell), ell)  # 0·∞ = 0: at α = 0 surprisal is no part
-    mixture = (1 - alpha) * U + share
+    mixture = (1 - alpha) * batch.seen + share
     return sigmoid_of_delight(xp, mixture, xp.ones_like(mixture), temperature) * U
 
 
@@ -231,7 +242,7 @@ def exponent(batch: Batch, beta: float | Array = 1.0, temperature: float | Array
     check_number("temperature", temperature)
     xp, ell = batch.xp, surprisal_of_batch(batch)
     power = xp.where(ell < 0, -xp.ones_like(ell), xp.ones_like(ell)) * xp.abs(ell) ** beta
-    return sigmoid_of_delight(xp, batch.advantage, power, temperature) * batch.advantage
+    return sigmoid_of_delight(xp, batch.seen, power, temperature) * batch.advantage
 
 
 def _clipped(batch: Batch, advantage: Array, clip: float | Array) -> Array:

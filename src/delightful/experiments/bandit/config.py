@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from delightful.lab.cells import Program
 from delightful.lab.config import chosen, require, stated
-from delightful.weights import parse_method
+from delightful.weights import parse_method, weighs_batches
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,10 @@ class BanditConfig:
     )
 
     def check(self) -> None:
+        by_sequence = parse_method(self.method)[1].get("level") == "sequence"
+        require(
+            not by_sequence, "method must have level=token: there are no sequences", self.method
+        )
         require(self.actions >= 3, "actions must be at least 3", self.actions)
         require(self.batch >= 1, "batch must be at least 1", self.batch)
         require(self.step_size > 0, "step_size must be > 0", self.step_size)
@@ -47,8 +51,8 @@ class AlignmentConfig:
     batches: int = chosen(20, "batches per seed; the interval comes from the seeds")
 
     def check(self) -> None:
-        method, _ = parse_method(self.method)
-        require(not method.batchwise, "method must weigh samples one by one", method.name)
+        alone = not weighs_batches(self.method)
+        require(alone, "method must weigh samples one by one", self.method)
         require(self.actions >= 3, "actions must be at least 3", self.actions)
         require(0 < self.error < 1, "error must lie strictly between 0 and 1", self.error)
         require(self.batch >= 1, "batch must be at least 1", self.batch)
@@ -64,7 +68,7 @@ def _alignment_seconds(config: AlignmentConfig) -> float:
 
 
 TRAIN = Program(
-    "bandit/train", 1, "delightful.experiments.bandit.train:run", 100, 1.2, _training_seconds
+    "bandit/train", 2, "delightful.experiments.bandit.train:run", 100, 1.2, _training_seconds
 )
 ALIGN = Program(
     "bandit/align", 1, "delightful.experiments.bandit.alignment:run", 1000, 0.0, _alignment_seconds

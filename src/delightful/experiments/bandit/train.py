@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from delightful.experiments.bandit.config import BanditConfig
-from delightful.experiments.directions import misalignment, unit
+from delightful.experiments.directions import balanced, misalignment, unit
 from delightful.lab.compiling import OverSeeds
 from delightful.losses import policy_loss
 
@@ -24,10 +24,12 @@ def train(config: BanditConfig, hyperparameters: dict[str, Any], key: jax.Array)
 
     def step(logits: jax.Array, u: jax.Array) -> tuple[jax.Array, dict[str, jax.Array]]:
         policy = jax.nn.softmax(logits)
-        direction = unit(jnp, -jax.grad(loss)(logits, sample(u, policy)))
+        gradient = -jax.grad(loss)(logits, sample(u, policy))
+        direction = unit(jnp, balanced(jnp, gradient, correct))
+        oracle = unit(jnp, balanced(jnp, correct - policy, correct))
         record = {
             "error": jnp.sum(policy * (1 - correct)),
-            "misalignment": misalignment(jnp, direction, unit(jnp, correct - policy)),
+            "misalignment": misalignment(jnp, direction, oracle),
         }
         return logits + config.step_size * direction, record
 
@@ -40,7 +42,7 @@ def train(config: BanditConfig, hyperparameters: dict[str, Any], key: jax.Array)
 def sample(u: jax.Array, policy: jax.Array) -> jax.Array:
     """Actions as one-hot rows, by inverting the distribution function at uniform draws `u`.
 
-    One uniform draw per action instead of K Gumbel draws: 20 times faster here.
+    One uniform draw per action instead of K Gumbel draws, and no logarithms.
     """
     # In float32 a running sum may fall by a rounding error; an action must not overlap the next.
     upper = jax.lax.cummax(jnp.cumsum(policy)).at[-1].set(1.0)

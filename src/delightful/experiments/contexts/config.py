@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from delightful.lab.cells import Program
 from delightful.lab.config import chosen, require, stated
-from delightful.weights import METHODS, parse_method
+from delightful.weights import METHODS, weighs_batches
 
 
 @dataclass(frozen=True)
@@ -22,12 +22,11 @@ class ContextsConfig:
     )
 
     def check(self) -> None:
-        method, _ = parse_method(self.method)
-        if method.batchwise:
+        if weighs_batches(self.method):
             alone = ", ".join(name for name, m in METHODS.items() if not m.batchwise)
             raise ValueError(
                 f"contexts takes exact expectations over single samples, so method must be one of "
-                f"{alone}, got {method.name}, which weighs whole batches"
+                f"{alone}, got {self.method}, which weighs whole batches"
             )
         require(self.contexts >= 1, "contexts must be at least 1", self.contexts)
         require(self.actions >= 2, "actions must be at least 2", self.actions)
@@ -39,4 +38,4 @@ def _seconds(config: ContextsConfig) -> float:
     return 1.2e-8 * config.steps * config.contexts * config.actions
 
 
-TRAIN = Program("contexts/train", 1, "delightful.experiments.contexts.train:run", 25, 1.2, _seconds)
+TRAIN = Program("contexts/train", 2, "delightful.experiments.contexts.train:run", 25, 1.2, _seconds)

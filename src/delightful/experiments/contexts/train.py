@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from delightful.experiments.contexts.config import ContextsConfig
-from delightful.experiments.directions import misalignment, unit
+from delightful.experiments.directions import balanced, misalignment, unit
 from delightful.lab.compiling import OverSeeds
 from delightful.losses import policy_loss
 
@@ -31,10 +31,12 @@ def train(
 
     def step(logits: jax.Array, _: None) -> tuple[jax.Array, dict[str, jax.Array]]:
         policy = jax.nn.softmax(logits)
-        direction = unit(jnp, -jax.grad(expected_loss)(logits).ravel())
+        gradient = -jax.grad(expected_loss)(logits)
+        direction = unit(jnp, balanced(jnp, gradient, correct).ravel())
+        oracle = unit(jnp, balanced(jnp, correct - policy, correct).ravel())
         record = {
             "error": jnp.mean(jnp.sum(policy * (1 - correct), axis=1)),
-            "misalignment": misalignment(jnp, direction, unit(jnp, (correct - policy).ravel())),
+            "misalignment": misalignment(jnp, direction, oracle),
         }
         return logits + config.step_size * direction.reshape(shape), record
 
