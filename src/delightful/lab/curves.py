@@ -7,7 +7,8 @@ import numpy as np
 import polars as pl
 
 from delightful.lab import style
-from delightful.lab.experiment import Drawing
+from delightful.lab.experiment import Drawing, NotMeasuredError
+from delightful.lab.statistics import Estimate, bootstrap
 from delightful.weights import parse_method
 
 
@@ -26,8 +27,26 @@ def seeds_by_steps(table: pl.DataFrame, metric: str, **where: Any) -> np.ndarray
     """`metric` as an array (seeds, steps) of the rows whose config equals `where`."""
     for name, value in where.items():
         table = table.filter(pl.col(name) == value)
+    if table.is_empty():
+        rows = ", ".join(f"{name}={value}" for name, value in where.items())
+        raise NotMeasuredError(f"it needs runs with {rows}")
     table = table.sort("seed", "step")
     return table[metric].to_numpy().reshape(table["seed"].n_unique(), -1)
+
+
+def pg_and_dg(table: pl.DataFrame, metric: str) -> tuple[np.ndarray, np.ndarray]:
+    """`metric` of the two methods that the paper compares most, each as (seeds, steps)."""
+    return seeds_by_steps(table, metric, method="pg"), seeds_by_steps(table, metric, method="dg")
+
+
+def smallest_gap(above: np.ndarray, below: np.ndarray, window: int = 10) -> Estimate:
+    """The smallest mean of above − below over any `window` consecutive steps, with its interval.
+
+    Positive means that `below` is the lower one throughout.
+    """
+    window = min(window, above.shape[1])
+    means = np.lib.stride_tricks.sliding_window_view(above - below, window, axis=1).mean(-1)
+    return bootstrap(means[:, int(np.argmin(means.mean(0)))])
 
 
 def methods(table: pl.DataFrame) -> list[str]:

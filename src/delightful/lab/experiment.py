@@ -66,6 +66,10 @@ class Claim:
     sweep: Sweep | None = None
 
 
+class NotMeasuredError(Exception):
+    """The runs at hand, changed by the user, lack what a check compares; the message says what."""
+
+
 class ClaimBook(list[Claim]):
     """The claims of one experiment; `add` stands above the check that decides a sentence."""
 

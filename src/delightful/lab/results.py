@@ -10,7 +10,7 @@ from typing import Any
 from delightful.lab import style
 from delightful.lab.cells import SCALES, Plan, Sweep
 from delightful.lab.errors import LabError
-from delightful.lab.experiment import Claim, Figure, Finding, command
+from delightful.lab.experiment import Claim, Figure, Finding, NotMeasuredError, command
 from delightful.lab.store import Store, cannot_write, write_whole
 
 
@@ -74,12 +74,11 @@ def decide(claim: Claim, store: Store, plan: Plan, scale: str | None = None) -> 
     table = store.table(cells) if all(store.state(c) == "done" for c in cells) else None
     if table is None:
         return Decision(claim, Finding("", float("nan"), "not run"), plan, None)
-    if not {"pg", "dg"} <= set(table["method"].unique().to_list()):
-        other = Finding(
-            "", float("nan"), "not run", note="it compares pg and dg; one is not among --method"
-        )
-        return Decision(claim, other, plan, None)
-    return Decision(claim, claim.check(table), plan, table["seed"].n_unique())
+    try:
+        finding = claim.check(table)
+    except NotMeasuredError as error:
+        return Decision(claim, Finding("", float("nan"), "not run", note=str(error)), plan, None)
+    return Decision(claim, finding, plan, table["seed"].n_unique())
 
 
 @dataclass(frozen=True)

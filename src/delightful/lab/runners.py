@@ -15,6 +15,8 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import wait
 
+import numpy as np
+
 from delightful.lab.cells import Cell
 from delightful.lab.compiling import single_threaded
 from delightful.lab.errors import LabError
@@ -29,6 +31,9 @@ def run_cell(cell: Cell, store: Store) -> float:
         start = time.perf_counter()
         curves = cell.run()
         seconds = time.perf_counter() - start
+        for name, values in curves.items():
+            if not np.all(np.isfinite(values)):
+                raise LabError(f"{cell} gave NaN or infinity in {name}; it was not stored.")
         store.write(cell, curves, seconds)
     store.log("cell", id=cell.id, cell=str(cell), seconds=round(seconds, 4))
     return seconds

@@ -24,21 +24,16 @@ def _misalignment(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
 
 
 def draw_robustness(table: pl.DataFrame) -> Drawing:
-    """Error averaged over training against each of K, B, b and η, the others at their defaults."""
+    """Error averaged over training against each of K, B, b and η, the others at their centre."""
     figure, axes = style.panels(4, width=2.6)
-    scores = table.group_by("method", "actions", "batch", "baseline", "seed").agg(
-        pl.col("error").mean()
-    )
+    centre = sweep.centre(table)
+    scores = table.group_by("method", *centre, "seed").agg(pl.col("error").mean())
+    titles = {"actions": "actions K", "batch": "batch B", "baseline": "baseline b"}
     parts = [
-        _one_way(axis, scores, name, title)
-        for axis, name, title in zip(
-            axes,
-            ("actions", "batch", "baseline"),
-            ("actions K", "batch B", "baseline b"),
-            strict=False,
-        )
+        _one_way(axis, sweep.at_centre(scores, centre, free=name), name, title)
+        for axis, (name, title) in zip(axes, titles.items(), strict=False)
     ]
-    parts.append(_temperatures(axes[3], scores))
+    parts.append(_temperatures(axes[3], sweep.at_centre(scores, centre)))
     for axis in axes:
         axis.set(ylim=(0, 1.05 * axis.get_ylim()[1]))
     axes[0].set(xscale="log", ylabel="error, mean over training")
@@ -58,7 +53,7 @@ def _summary(scores: pl.DataFrame, axis_name: str) -> pl.DataFrame:
 
 
 def _one_way(axis: Any, scores: pl.DataFrame, name: str, title: str) -> pl.DataFrame:
-    plain = sweep.at_centre(scores, free=name).filter(~pl.col("method").str.contains(":"))
+    plain = scores.filter(~pl.col("method").str.contains(":"))
     summary = _summary(plain, name)
     names = methods(plain)
     for method, colour in zip(names, style.colours(names), strict=True):
@@ -76,8 +71,7 @@ def _one_way(axis: Any, scores: pl.DataFrame, name: str, title: str) -> pl.DataF
     return summary
 
 
-def _temperatures(axis: Any, scores: pl.DataFrame) -> pl.DataFrame:
-    rows = sweep.at_centre(scores)
+def _temperatures(axis: Any, rows: pl.DataFrame) -> pl.DataFrame:
     etas = {m: parse_method(m)[1].get("temperature", np.inf) for m in methods(rows)}
     rows = rows.with_columns(temperature=pl.col("method").replace_strict(etas))
     rows = rows.with_columns(method=pl.col("method").str.split(":").list.first())

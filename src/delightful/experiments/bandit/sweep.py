@@ -1,6 +1,7 @@
 """Which configs and seeds the bandit's figures and claims need, at each scale."""
 
 from dataclasses import replace
+from typing import Any
 
 import polars as pl
 
@@ -38,12 +39,20 @@ def _alignment(_: str) -> list[AlignmentConfig]:
     ]
 
 
-def at_centre(table: pl.DataFrame, free: str | None = None) -> pl.DataFrame:
-    """The rows of a robustness table where actions, batch and baseline, all but `free`, are those
-    at which the temperature was varied."""
-    varied = table.filter(pl.col("method").str.starts_with("dg:"))
-    fixed = [name for name in ("actions", "batch", "baseline") if name != free]
-    return table.join(varied.select(fixed).unique(), on=fixed, how="semi")
+_VARIED = ("actions", "batch", "baseline")
+
+
+def centre(table: pl.DataFrame) -> dict[str, Any]:
+    """Where a robustness table starts from: its first config, which the others vary."""
+    return {name: table[name][0] for name in _VARIED}
+
+
+def at_centre(rows: pl.DataFrame, centre: dict[str, Any], free: str | None = None) -> pl.DataFrame:
+    """The rows whose actions, batch and baseline, all but `free`, are those of the centre."""
+    for name, value in centre.items():
+        if name != free:
+            rows = rows.filter(pl.col(name) == value)
+    return rows
 
 
 TRAINING = Sweep("bandit/training", TRAIN, _training, {"smoke": 4, "quick": 30, "paper": 100})
