@@ -1,14 +1,17 @@
-"""The `delightful` command. Needs nothing but the standard library until a command needs the lab.
+"""The `delightful` command. Needs nothing but the light core until a command needs the lab.
 
 argparse, not a CLI library: a light install must still be able to say what to install, and every
 error must be one sentence.
 """
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
+
+from delightful.weights import METHODS
 
 _LAB = "the delightful command needs the lab: pip install 'delightful-rl[lab]'"
 
@@ -30,7 +33,11 @@ def _parser() -> argparse.ArgumentParser:
 
     listing = add("list", "experiments, sweeps, figures, claims, and what has been run")
     run = add("run", "run what is missing", names="experiments or sweeps; default: all")
-    figure = add("figure", "draw figures, running what they need", names="figures or experiments")
+    figure = add(
+        "figure",
+        "draw figures, running what they need",
+        names="figures or experiments; default: all",
+    )
     claims = add("claims", "the table of claims", names="experiments or claims; default: all")
     report = add(
         "report", "one offline HTML page with everything", names="experiments; default: all"
@@ -56,21 +63,34 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_plan(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--scale", choices=("smoke", "quick", "paper"), help="how much to run")
+    command.add_argument(
+        "--scale",
+        choices=("smoke", "quick", "paper"),
+        help="smoke: seconds, a test; quick: minutes; paper: the paper's seeds and steps "
+        "(default: quick to run, the largest complete one to look at)",
+    )
     command.add_argument("--seeds", type=int, help="seeds per config, instead of the scale's")
     command.add_argument(
         "--method",
         action="append",
         default=[],
         metavar="SPEC",
-        help="such as awr or dg:temperature=2",
+        help=f"instead of the sweep's methods; may be given again. One of {', '.join(METHODS)}, "
+        "with options as in dg:temperature=2",
     )
     command.add_argument(
-        "--set", action="append", default=[], metavar="FIELD=VALUE", help="change a config field"
+        "--set",
+        action="append",
+        default=[],
+        metavar="FIELD=VALUE",
+        help="change a config field; may be given again. `delightful list` names the fields",
     )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    for stream in (sys.stdout, sys.stderr):  # Greek letters, also into a file on Windows
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8")
     options = _parser().parse_args(arguments)
     try:
         return _run(options)

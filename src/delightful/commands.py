@@ -5,6 +5,7 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Iterable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -102,51 +103,50 @@ def _pick(names: Iterable[str], kind: str, attribute: str) -> list[Any]:
 
 def list_everything(options: Namespace) -> None:
     store = _store(options)
-    rows: list[dict[str, Any]] = []
-    for experiment in EXPERIMENTS.values():
-        for sweep in experiment.sweeps:
-            for scale in sweep.seeds:
-                cells = sweep.cells(Plan(scale))
-                done = sum(store.state(cell) == "done" for cell in cells)
-                rows.append(
-                    {"sweep": sweep.name, "scale": scale, "cells": len(cells), "done": done}
-                )
     if options.json:
-        _print_json(
-            {
-                "experiments": [
-                    {
-                        "name": e.name,
-                        "title": e.title,
-                        "section": e.section,
-                        "figures": [
-                            {"id": f.id, "number": f.number, "title": f.title} for f in e.figures
-                        ],
-                        "claims": [
-                            {"id": c.id, "where": c.where, "sentence": c.sentence} for c in e.claims
-                        ],
-                    }
-                    for e in EXPERIMENTS.values()
-                ],
-                "runs": rows,
-            }
-        )
+        _print_json({"experiments": [_listing(e, store) for e in EXPERIMENTS.values()]})
         return
     for experiment in EXPERIMENTS.values():
         print(f"\n{experiment.name}: {experiment.title} ({experiment.section})")
-        for figure in experiment.figures:
-            print(f"  figure  {figure.id:<24} {figure.number}: {figure.title}")
-        for sweep in experiment.sweeps:
-            states = [
-                f"{r['scale']} {r['done']}/{r['cells']}" for r in rows if r["sweep"] == sweep.name
-            ]
-            print(f"  sweep   {sweep.name:<24} cells done: {', '.join(states)}")
-        print(f"  claims  {len(experiment.claims)}: delightful claims {experiment.name}")
+        listing = _listing(experiment, store)
+        for figure in listing["figures"]:
+            print(f"  figure  {figure['id']:<26} {figure['number']}: {figure['title']}")
+        for sweep in listing["sweeps"]:
+            done = ", ".join(f"{scale} {d}/{n}" for scale, (d, n) in sweep["done"].items())
+            print(f"  sweep   {sweep['name']:<26} cells done: {done}")
+            print(f"  {'':<34} fields: {', '.join(sweep['fields'])}")
+        for claim in listing["claims"]:
+            print(f"  claim   {claim['id']:<26} {claim['where']}")
+
+
+def _listing(experiment: Experiment, store: Store) -> dict[str, Any]:
+    return {
+        "name": experiment.name,
+        "title": experiment.title,
+        "section": experiment.section,
+        "figures": [{"id": f.id, "number": f.number, "title": f.title} for f in experiment.figures],
+        "sweeps": [_sweep_listing(sweep, store) for sweep in experiment.sweeps],
+        "claims": [
+            {"id": c.id, "where": c.where, "sentence": c.sentence} for c in experiment.claims
+        ],
+    }
+
+
+def _sweep_listing(sweep: Sweep, store: Store) -> dict[str, Any]:
+    done = {}
+    for scale in sweep.seeds:
+        cells = sweep.cells(Plan(scale))
+        done[scale] = (sum(store.state(cell) == "done" for cell in cells), len(cells))
+    config = sweep.configs("smoke")[0]
+    return {"name": sweep.name, "done": done, "fields": [f.name for f in fields(config)]}
 
 
 def run_sweeps(options: Namespace) -> None:
     plan, store = _plan(options), _store(options)
     sweeps: list[Sweep] = _pick(options.names, "experiment or sweep", "sweeps")
+    if not sweeps:
+        print(f"{' and '.join(options.names)} needs no runs: its claims and figures are exact.")
+        return
     run_missing([c for s in sweeps for c in s.cells(plan)], store, _workers(options))
 
 
@@ -191,8 +191,9 @@ def reproduce(options: Namespace) -> None:
 def export(options: Namespace) -> None:
     sweeps: list[Sweep] = _pick(options.names, "sweep", "sweeps")
     out = Path(options.out)
-    if len(sweeps) != 1:
-        raise LabError(f"export takes one sweep, one of {', '.join(s.name for s in sweeps)}.")
+    if len(options.names) != 1 or len(sweeps) != 1:
+        every = [s.name for e in EXPERIMENTS.values() for s in e.sweeps]
+        raise LabError(f"export takes one sweep, one of {', '.join(every)}.")
     if out.suffix not in (".csv", ".parquet"):
         raise LabError(f"--out must end in .csv or .parquet, got {options.out!r}.")
     store = _store(options)
@@ -262,6 +263,7 @@ def _print_claims(decisions: list[Decision]) -> None:
     for decision in decisions:
         claim, finding = decision.claim, decision.finding
         here = f"{finding.measures}: {finding.text}" if finding.measures else ""
+        here += f" ({finding.note})" if finding.note else ""
         sentence = f"{claim.sentence} ({claim.where})"
         texts = (f"{claim.id}\n{decision.command}", sentence, claim.paper, here)
         table.add_row(*map(Text, texts), Text(finding.verdict, style=_COLOURS[finding.verdict]))
@@ -274,4 +276,4 @@ def _print_claims(decisions: list[Decision]) -> None:
 
 
 def _print_json(value: Any) -> None:
-    print(json.dumps(value, indent=1, ensure_ascii=False))
+    print(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False))

@@ -84,27 +84,51 @@ def reduce(batch: Batch, terms: Array, reduction: Reduction) -> Array:
     return batch.xp.sum(means) / batch.xp.clip(sequences, 1, None)
 
 
-def entropy_bonus(logits: Array) -> Array:
-    """−mean entropy of the categorical policies along the last axis: add it times a coefficient."""
-    xp = namespace(logits=logits)
-    log_p = _log_softmax(xp, at_least_float32(xp, "logits", logits))
-    return xp.mean(xp.sum(_p_times(xp, log_p, log_p), axis=-1))
+def entropy_bonus(logits: Array, *, mask: Array | None = None) -> Array:
+    """Minus the mean entropy of the categorical policies along the last axis: add it times a
+    coefficient to the loss. `mask` has logits' shape without its last axis."""
+    xp, log_p = _admit_logits(mask=mask, logits=logits)
+    return _mean_over_states(xp, xp.sum(_p_times(xp, log_p, log_p), axis=-1), mask)
 
 
-def kl_penalty(logits: Array, reference_logits: Array) -> Array:
+def kl_penalty(logits: Array, reference_logits: Array, *, mask: Array | None = None) -> Array:
     """Mean KL(π ‖ π_ref) of categorical policies along the last axis; π_ref carries no gradient."""
-    xp = namespace(logits=logits, reference_logits=reference_logits)
+    xp, log_p = _admit_logits(mask=mask, logits=logits, reference_logits=reference_logits)
     if tuple(logits.shape) != tuple(reference_logits.shape):
         raise ValueError(
             f"reference_logits must have logits' shape {tuple(logits.shape)}, "
             f"got {tuple(reference_logits.shape)}"
         )
-    log_p = _log_softmax(xp, at_least_float32(xp, "logits", logits))
-    reference = at_least_float32(xp, "reference_logits", stop_gradient(reference_logits))
-    log_reference = _log_softmax(xp, reference)
+    _, log_reference = _admit_logits(mask=mask, reference_logits=stop_gradient(reference_logits))
     # Where neither policy can go, −∞ − (−∞) is kept from arising.
     both = xp.where(log_p > -xp.inf, log_reference, xp.zeros_like(log_p))
-    return xp.mean(xp.sum(_p_times(xp, log_p, log_p - both), axis=-1))
+    return _mean_over_states(xp, xp.sum(_p_times(xp, log_p, log_p - both), axis=-1), mask)
+
+
+def _admit_logits(*, mask: Array | None, **named: Array) -> tuple[Any, Array]:
+    """The namespace, and the log-probabilities of the first of the `named` logits."""
+    xp = namespace(mask=mask, **named)
+    name, logits = next(iter(named.items()))
+    logits = at_least_float32(xp, name, logits)
+    if mask is not None:
+        if tuple(mask.shape) != tuple(logits.shape[:-1]):
+            raise ValueError(
+                f"mask must have {name}' shape without its last axis, {tuple(logits.shape[:-1])}, "
+                f"got {tuple(mask.shape)}"
+            )
+        logits = xp.where((mask != 0)[..., None], logits, xp.zeros_like(logits))
+    if values_are_visible(logits):
+        good = xp.any(logits > -xp.inf, axis=-1) & xp.all(logits < xp.inf, axis=-1)
+        if not bool(xp.all(good)):
+            raise ValueError(f"{name} must be finite, or -inf for some but not all actions")
+    return xp, _log_softmax(xp, logits)
+
+
+def _mean_over_states(xp: Any, values: Array, mask: Array | None) -> Array:
+    if mask is None:
+        return xp.mean(values)
+    counts = xp.astype(mask != 0, values.dtype)
+    return xp.sum(counts * values) / xp.clip(xp.sum(counts), 1, None)
 
 
 def _log_softmax(xp: Any, logits: Array) -> Array:

@@ -1,8 +1,8 @@
 """One compiled program per array shape: floats are traced, everything else is static.
 
 Sweeping a learning rate, a temperature or any other float never recompiles, and seeds are run
-side by side with vmap. Every process is single-threaded: on a CPU, one process per core beats
-XLA's own threads, and the result does not depend on how many there are.
+side by side with vmap. Every process is single-threaded, one per core: that keeps XLA's threads
+from competing, and the result does not depend on how many there are.
 """
 
 import dataclasses
@@ -26,6 +26,8 @@ def single_threaded() -> None:
     flags = os.environ.get("XLA_FLAGS", "")
     if _FLAGS not in flags:
         os.environ["XLA_FLAGS"] = f"{flags} {_FLAGS}".strip()
+    # Several processes may share a GPU; by default each would claim most of its memory.
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "delightful" / "xla"
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.5")

@@ -72,6 +72,11 @@ class Store:
 
     def read(self, cell: Cell) -> pl.DataFrame | None:
         """The cell's curves, None if it has not been run; raises DamagedError."""
+        data = self._data(cell)
+        return None if data is None else pl.read_parquet(data)
+
+    def _data(self, cell: Cell) -> bytes | None:
+        """The Parquet file, if it is there and holds the very bytes that were written."""
         entry = self.entry(cell)
         if entry is None:
             return None
@@ -79,7 +84,7 @@ class Store:
         data = self._bytes(path) or b""
         if hashlib.sha256(data).hexdigest() != entry["sha256"]:
             raise DamagedError(f"{path} is damaged; `delightful run` will redo that cell.")
-        return pl.read_parquet(data)
+        return data
 
     def _bytes(self, path: Path) -> bytes | None:
         try:
@@ -91,12 +96,15 @@ class Store:
 
     def state(self, cell: Cell) -> str:
         """ "done", "missing" or "damaged"."""
-        return "damaged" if self.damage(cell) else "missing" if self.entry(cell) is None else "done"
+        try:
+            return "missing" if self._data(cell) is None else "done"
+        except DamagedError:
+            return "damaged"
 
     def damage(self, cell: Cell) -> str | None:
         """What is damaged, in a sentence that names the file; None if nothing is."""
         try:
-            self.read(cell)
+            self._data(cell)
         except DamagedError as error:
             return str(error)
         return None
@@ -136,8 +144,12 @@ class Store:
         if fcntl is None:
             yield
             return
-        with open(self.path / ".lock", "a+b") as file:
+        try:
+            file = open(self.path / ".lock", "a+b")  # noqa: SIM115 (closed below, after the work)
             fcntl.lockf(file, fcntl.LOCK_EX, 1, int(cell.id[:15], 16))
+        except OSError as error:
+            raise cannot_write(self.path, error) from None
+        with file:
             yield
 
     def log(self, event: str, **facts: Any) -> None:
