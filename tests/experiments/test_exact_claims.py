@@ -21,9 +21,10 @@ PARTLY = {
 }
 REPRODUCED = {
     "gate": """breakthrough favoured maximiser softplus saturation hedonic enlightened stationary
-        direction blind asymmetry rare-clipped baseline no-ratio""",
+        direction blind asymmetry rare-clipped both-tails baseline no-ratio""",
     "bandit": """oracles-coincide gate-sides direction variance ratio-below-one bound four-percent
-        one-percent tail variance-bound bias-vanishes bound-tightens symmetry progress""",
+        one-percent tail variance-bound bias-vanishes bound-tightens gates-converge kick symmetry
+        progress""",
     "contexts": """weights greedy cosine-monotone monotone-weight two-contexts any-contexts path
         low-temperature""",
 }
@@ -117,7 +118,7 @@ WRONG = {
     "DG as PG": (
         _weight("dg", lambda b, temperature=1.0: b.advantage),  # noqa: ARG005
         f"""gate/hedonic gate/direction bandit/tail bandit/bound-tightens bandit/only-variance
-        {_OF_DG}""",
+        bandit/gates-converge bandit/kick {_OF_DG}""",
     ),
     "DG that likes surprisal for itself": (
         _weight("dg", lambda b, temperature=1.0: b.advantage - b.log_prob.clip(-99) / temperature),
@@ -137,7 +138,10 @@ WRONG = {
         _weight("awr", lambda b, **_: np.exp(-b.advantage)),
         "gate/blind",
     ),
-    "PPO without its clip": (_weight("ppo", _unclipped), "gate/trust-region gate/rare-clipped"),
+    "PPO without its clip": (
+        _weight("ppo", _unclipped),
+        "gate/trust-region gate/rare-clipped gate/both-tails",
+    ),
     "CE as PG": (_weight("ce", lambda b: b.advantage), "contexts/weights"),
     "objective without entropy": (
         _theory("gate_objective", lambda w, delight, _: delight * w),

@@ -135,8 +135,10 @@ def saturation() -> Finding:
 def hedonic() -> Finding:
     U, log_prob = _grid()
     exact = np.abs(gate(U, log_prob, temperature=np.inf) - 0.5)
-    near = np.abs(score_weight("dg", U, log_prob, temperature=1e9) - U / 2)
-    return found("largest |ω − U/2| at η = 1e9", near.max(), exact.max() == 0 and near.max() < 1e-6)
+    near = np.abs(score_weight("dg", U, log_prob, temperature=1e9) - U / 2).max()
+    holds = exact.max() == 0 and near < 1e-6
+    note = "the update then responds to advantage alone; the gate itself to neither"
+    return found("largest |ω − U/2| at η = 1e9", near, holds, note=note)
 
 
 @claims.add(
@@ -271,6 +273,22 @@ def rare_clipped() -> Finding:
     dg = float(score_weight("dg", *args)[0])
     note = f"DG: {dg:.3g}; the clip treats a common action alike"
     return found("ω of PPO at π = 0.015, r = 1.5, U = 2", weight, weight == 0 and dg > 1, note=note)
+
+
+@claims.add(
+    "both-tails",
+    "Figure 13",
+    "PPO clips both tails through importance-ratio constraints.",
+    paper="0",
+)
+def both_tails() -> Finding:
+    """ω/U beyond the clip: U > 0 at a ratio of 1.5, U < 0 at a ratio of 0.5; and the other way."""
+    U, log_ratio = np.array([1.0, -1.0, 1.0, -1.0]), np.log([1.5, 0.5, 0.5, 1.5])
+    omega = score_weight("ppo", U, log_ratio - 3, old_log_prob=np.full(4, -3.0))
+    clipped = float(np.abs(omega[:2]).max())
+    note = "each sign of U on one side only: U > 0 where r > 1 + ε, U < 0 where r < 1 − ε"
+    passes = bool(np.all(omega[2:] != 0))
+    return found("largest |ω| beyond the clip", clipped, clipped == 0 and passes, note=note)
 
 
 @claims.add(
