@@ -103,42 +103,45 @@ def _pick(names: Iterable[str], kind: str, attribute: str) -> list[Any]:
 
 def list_everything(options: Namespace) -> None:
     store = _store(options)
+    sweeps = [sweep for e in EXPERIMENTS.values() for sweep in e.sweeps]
+    runs = [_done(sweep, scale, store) for sweep in sweeps for scale in sweep.seeds]
     if options.json:
-        _print_json({"experiments": [_listing(e, store) for e in EXPERIMENTS.values()]})
+        _print_json({"experiments": list(map(_listing, EXPERIMENTS.values())), "runs": runs})
         return
     for experiment in EXPERIMENTS.values():
         print(f"\n{experiment.name}: {experiment.title} ({experiment.section})")
-        listing = _listing(experiment, store)
-        for figure in listing["figures"]:
-            print(f"  figure  {figure['id']:<26} {figure['number']}: {figure['title']}")
-        for sweep in listing["sweeps"]:
-            done = ", ".join(f"{scale} {d}/{n}" for scale, (d, n) in sweep["done"].items())
-            print(f"  sweep   {sweep['name']:<26} cells done: {done}")
-            print(f"  {'':<34} fields: {', '.join(sweep['fields'])}")
-        for claim in listing["claims"]:
-            print(f"  claim   {claim['id']:<26} {claim['where']}")
+        for figure in experiment.figures:
+            print(f"  figure  {figure.id:<26} {figure.number}: {figure.title}")
+        for sweep in experiment.sweeps:
+            mine = [r for r in runs if r["sweep"] == sweep.name]
+            done = ", ".join(f"{r['scale']} {r['done']}/{r['cells']}" for r in mine)
+            print(f"  sweep   {sweep.name:<26} cells done: {done}")
+            print(f"  {'':<34} fields: {', '.join(_fields(sweep))}")
+        for claim in experiment.claims:
+            print(f"  claim   {claim.id:<26} {claim.where}")
 
 
-def _listing(experiment: Experiment, store: Store) -> dict[str, Any]:
+def _listing(experiment: Experiment) -> dict[str, Any]:
     return {
         "name": experiment.name,
         "title": experiment.title,
         "section": experiment.section,
         "figures": [{"id": f.id, "number": f.number, "title": f.title} for f in experiment.figures],
-        "sweeps": [_sweep_listing(sweep, store) for sweep in experiment.sweeps],
+        "sweeps": [{"name": s.name, "fields": _fields(s)} for s in experiment.sweeps],
         "claims": [
             {"id": c.id, "where": c.where, "sentence": c.sentence} for c in experiment.claims
         ],
     }
 
 
-def _sweep_listing(sweep: Sweep, store: Store) -> dict[str, Any]:
-    done = {}
-    for scale in sweep.seeds:
-        cells = sweep.cells(Plan(scale))
-        done[scale] = (sum(store.state(cell) == "done" for cell in cells), len(cells))
-    config = sweep.configs("smoke")[0]
-    return {"name": sweep.name, "done": done, "fields": [f.name for f in fields(config)]}
+def _done(sweep: Sweep, scale: str, store: Store) -> dict[str, Any]:
+    cells = sweep.cells(Plan(scale))
+    done = sum(store.state(cell) == "done" for cell in cells)
+    return {"sweep": sweep.name, "scale": scale, "cells": len(cells), "done": done}
+
+
+def _fields(sweep: Sweep) -> list[str]:
+    return [field.name for field in fields(sweep.configs("smoke")[0])]
 
 
 def run_sweeps(options: Namespace) -> None:

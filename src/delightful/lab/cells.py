@@ -89,8 +89,10 @@ class Plan:
     changes: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.seeds is not None and not 1 <= self.seeds <= 1_000_000:
-            raise LabError(f"--seeds must be from 1 to 1000000, got {self.seeds}.")
+        if self.seeds is not None and self.seeds < 1:
+            raise LabError(f"--seeds must be at least 1, got {self.seeds}.")
+        if self.seeds is not None and self.seeds > 1_000_000:
+            raise LabError(f"--seeds must be at most 1000000, got {self.seeds}.")
 
     @property
     def options(self) -> str:

@@ -36,6 +36,8 @@ def seeds_by_steps(table: pl.DataFrame, metric: str, **where: Any) -> np.ndarray
 
 def pg_and_dg(table: pl.DataFrame, metric: str) -> tuple[np.ndarray, np.ndarray]:
     """`metric` of the two methods that the paper compares most, each as (seeds, steps)."""
+    if not {"pg", "dg"} <= set(table["method"].unique().to_list()):
+        raise NotMeasuredError("it compares pg and dg, and one of them was not run")
     return seeds_by_steps(table, metric, method="pg"), seeds_by_steps(table, metric, method="dg")
 
 
