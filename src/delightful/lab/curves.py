@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from delightful.lab import style
-from delightful.lab.experiment import Drawing, NotMeasuredError
+from delightful.lab.experiment import Drawing, Finding, NotMeasuredError, found
 from delightful.lab.statistics import Estimate, bootstrap
 from delightful.weights import parse_method
 
@@ -49,6 +49,16 @@ def smallest_gap(above: np.ndarray, below: np.ndarray, window: int = 10) -> Esti
     window = min(window, above.shape[1])
     means = np.lib.stride_tricks.sliding_window_view(above - below, window, axis=1).mean(-1)
     return bootstrap(means[:, int(np.argmin(means.mean(0)))])
+
+
+def dg_is_lower_throughout(table: pl.DataFrame, metric: str) -> Finding:
+    """Whether DG's `metric` is below PG's in every stretch of ten steps."""
+    pg, dg = pg_and_dg(table, metric)
+    gap = smallest_gap(pg, dg)
+    share = float(np.mean(dg.mean(0) < pg.mean(0)))
+    note = f"over {pg.shape[1]} steps; DG's mean is the lower at {share:.0%} of them"
+    measures = "smallest PG − DG over any ten steps"
+    return found(measures, gap, gap.low > 0, partly=share > 0.9, note=note)
 
 
 def methods(table: pl.DataFrame) -> list[str]:
