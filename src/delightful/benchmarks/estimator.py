@@ -19,10 +19,10 @@ from delightful.lab.statistics import Estimate
 from delightful.losses import policy_loss
 
 LIMITS = {"step": 1.02, "loss": 1.5}  # what we hold ourselves to
-SEQUENCES, TOKENS, VOCABULARY, WIDTH, LAYERS, HEADS = 64, 32, 256, 128, 2, 4
+SEQUENCES, TOKENS, VOCABULARY, WIDTH, LAYERS, HEADS = 32, 32, 256, 128, 2, 4
 
 
-def measure(step_rounds: int = 120, loss_rounds: int = 400) -> dict[str, Any]:
+def measure(step_rounds: int = 200, loss_rounds: int = 400) -> dict[str, Any]:
     """Every ratio with its 95% interval, and the sizes they were measured at."""
     for name in ("torch", "jax"):
         if find_spec(name) is None:
