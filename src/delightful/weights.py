@@ -78,9 +78,10 @@ def parse_method(spec: str) -> tuple[Method, dict[str, Any]]:
     return found, options
 
 
-def weighs_batches(spec: str) -> bool:
+def weighs_batches(spec: str, **options: Any) -> bool:
     """Whether a sample's weight depends on the others': by the method, or by its options."""
-    found, options = parse_method(spec)
+    found, in_spec = parse_method(spec)
+    options = in_spec | options
     return found.batchwise or bool(options.get("whiten")) or options.get("level") == "sequence"
 
 

@@ -35,11 +35,22 @@ class Program:
     block: int  # seeds per cell
     start: float  # seconds before the first seed runs, on the reference machine: compiling
     seconds: Callable[[Config], float]  # and for each seed; both for estimates only
+    prepare: str = ""  # "module:function" that is to be called once before any cell runs
+
+    def make_ready(self) -> None:
+        """Fetch what the program needs, such as a data set, once for all processes."""
+        if self.prepare:
+            _named(self.prepare)()
 
     def run(self, config: Config, seeds: np.ndarray) -> Curves:
-        module, _, function = self.entry.partition(":")
-        curves: Curves = getattr(importlib.import_module(module), function)(config, seeds)
+        curves: Curves = _named(self.entry)(config, seeds)
         return curves
+
+
+def _named(entry: str) -> Callable[..., Any]:
+    module, _, name = entry.partition(":")
+    function: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    return function
 
 
 @dataclass(frozen=True)

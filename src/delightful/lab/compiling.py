@@ -1,8 +1,8 @@
 """One compiled program per array shape: floats are traced, everything else is static.
 
-Sweeping a learning rate, a temperature or any other float never recompiles, and seeds are run
-side by side with vmap. Every process is single-threaded, one per core: that keeps XLA's threads
-from competing, and the result does not depend on how many there are.
+Sweeping a learning rate, a temperature or any other float never recompiles. Every process is
+single-threaded, one per core: that keeps XLA's threads from competing, and the result does not
+depend on how many there are.
 """
 
 import dataclasses
@@ -18,14 +18,12 @@ from delightful.lab.cells import Curves
 from delightful.lab.config import Config
 from delightful.weights import parse_method
 
-_FLAGS = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
-
 
 def single_threaded() -> None:
     """Set XLA up for one thread per process; must be called before jax is first used."""
-    flags = os.environ.get("XLA_FLAGS", "")
-    if _FLAGS not in flags:
-        os.environ["XLA_FLAGS"] = f"{flags} {_FLAGS}".strip()
+    # XLA takes this for the number of cores. Its flags for threads no longer hold back large
+    # matrix products: two processes that obeyed them took twice as long as with this.
+    os.environ.setdefault("NPROC", "1")
     # Several processes may share a GPU; by default each would claim most of its memory.
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "delightful" / "xla"
@@ -34,14 +32,27 @@ def single_threaded() -> None:
 
 
 class OverSeeds:
-    """Lifts `train(config, hyperparameters, key) -> curves` to `run(config, seeds) -> curves`.
+    """Lifts `train(config, hyperparameters, key, *data) -> curves` to `run(config, seeds)`.
 
     Inside `train`, `config.method` is the method's bare name and `hyperparameters` are its own,
     floats traced, as `policy_loss` takes them.
+
+    data: gives the arrays that all seeds share, if there are any.
+    fills_core: whether one seed's products are large enough to keep a core busy. Its seeds then
+        run one after the other on a CPU, where side by side they would only spill the cache; all
+        others run side by side.
     """
 
-    def __init__(self, train: Callable[..., Any]) -> None:
+    def __init__(
+        self,
+        train: Callable[..., Any],
+        *,
+        data: Callable[[], tuple[Any, ...]] = tuple,
+        fills_core: bool = False,
+    ) -> None:
         self._train = train
+        self._data = functools.cache(data)
+        self._fills_core = fills_core
         self.compiled = functools.cache(self._compile)
 
     def __call__(self, config: Config, seeds: np.ndarray) -> Curves:
@@ -54,18 +65,30 @@ class OverSeeds:
         traced = {name: value for name, value in options.items() if isinstance(value, float)}
         fixed = tuple((name, value) for name, value in options.items() if name not in traced)
         static = dataclasses.replace(config, method=method.name, **dict.fromkeys(floats, 0.0))
-        curves = self.compiled(static, fixed)(floats, traced, np.asarray(seeds, dtype=np.uint32))
-        curves = {name: np.asarray(values) for name, values in curves.items()}
+        program = functools.partial(self.compiled(static, fixed), floats, traced, self._data())
+        seeds = np.asarray(seeds, dtype=np.uint32)
+        if self._one_after_the_other():
+            runs = [program(seed) for seed in seeds]
+            curves = {name: np.stack([run[name] for run in runs]) for name in runs[0]}
+        else:
+            curves = {name: np.asarray(values) for name, values in program(seeds).items()}
         return {**curves, "step": curves["step"][0]}
+
+    def _one_after_the_other(self) -> bool:
+        import jax
+
+        return self._fills_core and jax.default_backend() == "cpu"
 
     def _compile(
         self, static: Config, static_options: tuple[tuple[str, Any], ...]
     ) -> Callable[..., Any]:
         import jax
 
-        def one(floats: dict[str, Any], options: dict[str, Any], seed: Any) -> Any:
+        def one(floats: dict[str, Any], options: dict[str, Any], data: Any, seed: Any) -> Any:
             config = dataclasses.replace(static, **floats)
-            return self._train(config, {**dict(static_options), **options}, jax.random.key(seed))
+            options = {**dict(static_options), **options}
+            return self._train(config, options, jax.random.key(seed), *data)
 
-        compiled: Callable[..., Any] = jax.jit(jax.vmap(one, in_axes=(None, None, 0)))
-        return compiled
+        if self._one_after_the_other():
+            return jax.jit(one)
+        return jax.jit(jax.vmap(one, in_axes=(None, None, None, 0)))

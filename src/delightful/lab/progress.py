@@ -19,9 +19,9 @@ def run_missing(cells: Sequence[Cell], store: Store, workers: int) -> int:
     cells = list({cell.id: cell for cell in cells}.values())
     states = {cell.id: store.state(cell) for cell in cells}
     to_run = [cell for cell in cells if states[cell.id] != "done"]
-    to_run.sort(
-        key=cost.guess, reverse=True
-    )  # long cells first, so that no worker idles at the end
+    # First seeds of every config first: a run that is stopped has then something to say on all.
+    # Among equals the long cells first, so that no worker idles at the end.
+    to_run.sort(key=lambda cell: (cell.first_seed, -cost.guess(cell)))
     done = [cell for cell in cells if states[cell.id] == "done"]
     for cell in to_run:
         if states[cell.id] == "damaged":
@@ -30,6 +30,8 @@ def run_missing(cells: Sequence[Cell], store: Store, workers: int) -> int:
         console.print(f"{len(done)} cells are done already; nothing to run.")
         return 0
     store.prepare()
+    for program in {cell.program for cell in to_run}:
+        program.make_ready()
     seconds, source = cost.estimate(to_run, done, store, workers)
     console.print(
         f"{len(to_run)} cells to run, {len(done)} done already: about {_duration(seconds)} "
