@@ -1,5 +1,6 @@
 """What each command of `delightful` does."""
 
+import importlib
 import json
 import os
 import sys
@@ -13,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from delightful.benchmarks import BENCHMARKS
 from delightful.experiments import EXPERIMENTS
 from delightful.lab.cells import Plan, Sweep
 from delightful.lab.compiling import single_threaded
@@ -38,6 +40,7 @@ def run(options: Namespace) -> None:
         "reproduce": reproduce,
         "export": export,
         "bench": bench,
+        "data": fetch_data,
     }[options.command](options)
 
 
@@ -214,15 +217,25 @@ def export(options: Namespace) -> None:
 
 
 def bench(options: Namespace) -> None:
-    if options.names != ["estimator"]:
-        raise LabError(f"bench takes one of: estimator; got {' '.join(options.names) or 'none'}.")
-    from delightful.benchmarks import estimator
-
-    figures = estimator.measure()
+    if len(options.names) != 1 or options.names[0] not in BENCHMARKS:
+        got = " ".join(options.names) or "none"
+        raise LabError(f"bench takes one of: {', '.join(BENCHMARKS)}; got {got}.")
+    benchmark = importlib.import_module(f"delightful.benchmarks.{options.names[0]}")
+    figures = benchmark.measure()
     if options.json:
         _print_json(figures)
     else:
-        print(estimator.describe(figures))
+        print(benchmark.describe(figures))
+
+
+def fetch_data(options: Namespace) -> None:
+    if options.names != ["mnist"]:
+        raise LabError(f"data takes one of: mnist; got {' '.join(options.names) or 'none'}.")
+    from delightful.experiments.mnist import data
+
+    print(f"MNIST {data.fetch()}")
+    mnist = data.load()
+    print(f"{len(mnist.train_labels)} + {len(mnist.val_labels)} images, every file's SHA-256 right")
 
 
 # Printing

@@ -1,1 +1,3 @@
 """Benchmarks: ratios measured side by side in one run."""
+
+BENCHMARKS = ("estimator", "mnist")

@@ -98,6 +98,6 @@ def side_by_side(*panels: Panel) -> Callable[[pl.DataFrame], Drawing]:
         for letter, axis in zip("abcdef", axes, strict=False):
             axis.set_title(f"({letter}) {axis.get_title()}" if len(panels) > 1 else "")
         axes[0].legend()
-        return Drawing(figure, pl.concat(numbers))
+        return Drawing(figure, pl.concat(numbers, how="diagonal"))
 
     return draw

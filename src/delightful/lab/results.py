@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from delightful.lab import style
-from delightful.lab.cells import SCALES, Plan, Sweep
+from delightful.lab.cells import SCALES, Cell, Plan, Sweep
 from delightful.lab.errors import LabError
 from delightful.lab.experiment import Claim, Figure, Finding, NotMeasuredError, command
 from delightful.lab.store import Store, cannot_write, write_whole
@@ -56,13 +56,45 @@ def _finite(value: float | None) -> float | None:
 
 
 def plan_for(sweep: Sweep | None, store: Store, plan: Plan, scale: str | None) -> Plan:
-    """The plan at the asked scale; with none asked, at the largest scale that is complete."""
-    if scale is None and sweep is not None:
-        for name in reversed(SCALES):
-            candidate = replace(plan, scale=name)
-            if all(store.state(cell) == "done" for cell in sweep.cells(candidate)):
+    """The plan at the asked scale; with none asked, at the largest that the store can show.
+
+    A scale can be shown if it is complete, or if it has more seeds than the next smaller scale
+    asks for: a long run that was stopped counts with the seeds that it has for every config.
+    """
+    if scale is not None or sweep is None:
+        return plan
+    for name, smaller in zip(reversed(SCALES), (*reversed(SCALES[:-1]), None), strict=True):
+        candidate = replace(plan, scale=name)
+        if plan.seeds is not None:
+            if _is_done(sweep.cells(candidate), store):
                 return candidate
+            continue
+        seeds = _seeds_done(sweep, store, candidate)
+        if seeds > sweep.seeds[name]:
+            return replace(candidate, seeds=seeds)
+        if seeds == sweep.seeds[name] or _is_done(sweep.cells(candidate), store):
+            return candidate
+        if smaller and seeds > sweep.seeds[smaller]:
+            return replace(candidate, seeds=seeds)
     return plan
+
+
+def _is_done(cells: Sequence[Cell], store: Store) -> bool:
+    return all(store.state(cell) == "done" for cell in cells)
+
+
+def _seeds_done(sweep: Sweep, store: Store, plan: Plan) -> int:
+    """How many seeds, from the first on, every config has in whole blocks."""
+    most = replace(plan, seeds=max(sweep.seeds.values()))
+    by_block: dict[tuple[int, int], list[Cell]] = {}
+    for cell in sweep.cells(most):
+        by_block.setdefault((cell.first_seed, cell.seeds), []).append(cell)
+    done = 0
+    for (first, seeds), cells in sorted(by_block.items()):
+        if not _is_done(cells, store):
+            break
+        done = first + seeds
+    return done
 
 
 def decide(claim: Claim, store: Store, plan: Plan, scale: str | None = None) -> Decision:

@@ -107,6 +107,16 @@ def bootstrap_difference(
     return _percentile(difference, *([np.stack(arrays, axis=-1)] if paired else arrays), **how)
 
 
+def bootstrap_ratio(a: ArrayLike, b: ArrayLike, **how: Unpack[Options]) -> Estimate:
+    """mean(a) / mean(b) of runs that share their seeds, with its stratified bootstrap interval."""
+
+    def ratio(drawn: Floats) -> Any:
+        means = np.mean(drawn, axis=(-3, -2))
+        return means[..., 0] / means[..., 1]
+
+    return _percentile(ratio, np.stack(_admit(True, a=a, b=b), axis=-1), **how)
+
+
 def probability_of_improvement(x: ArrayLike, y: ArrayLike, **how: Unpack[Options]) -> Estimate:
     """P(X > Y) + ½ P(X = Y) for a run of `x` and one of `y`, averaged over the tasks.
 

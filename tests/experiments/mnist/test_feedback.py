@@ -70,8 +70,12 @@ def test_the_limit_of_pg_is_the_pg_oracle_whatever_the_baseline() -> None:
 def test_the_limit_of_ce_is_supervised_learning_also_of_hopeless_labels() -> None:
     for logits in (LOGITS, 100 * LOGITS):
         log_likelihood = jax.nn.log_softmax(logits)
-        assert float(jnp.min(jnp.sum(RIGHT * log_likelihood, axis=1))) < (-4 if logits is LOGITS else -200)
-        oracle = jax.grad(lambda z: -jnp.mean(jnp.sum(RIGHT * jax.nn.log_softmax(z), axis=1)))(logits)
+        assert float(jnp.min(jnp.sum(RIGHT * log_likelihood, axis=1))) < (
+            -4 if logits is LOGITS else -200
+        )
+        oracle = jax.grad(lambda z: -jnp.mean(jnp.sum(RIGHT * jax.nn.log_softmax(z), axis=1)))(
+            logits
+        )
         ours = _gradient(replace(CONFIG, method="ce", samples=0, baseline="zero"), logits)
         np.testing.assert_allclose(ours, oracle, atol=1e-6)
 
@@ -95,7 +99,8 @@ def test_draws_are_whole_numbers_that_add_up(seed, sharpness, samples) -> None:
     policy = jax.nn.softmax(logits)
     below = feedback.at_or_below(jax.random.key(seed), policy, samples)
     counts = np.asarray(feedback._apart(below.sum(axis=0), samples)).T
-    assert np.all(counts == np.round(counts)) and np.all(counts >= 0)
+    assert np.all(counts == np.round(counts))
+    assert np.all(counts >= 0)
     assert np.all(counts.sum(axis=1) == samples)
     assert np.all(counts[np.asarray(policy) < 1e-9] == 0)
 

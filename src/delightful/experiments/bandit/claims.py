@@ -9,7 +9,13 @@ from delightful import theory
 from delightful.experiments.bandit import sweep
 from delightful.lab.curves import dg_is_lower_throughout, pg_and_dg, seeds_by_steps
 from delightful.lab.experiment import ClaimBook, Finding, NotMeasuredError, found
-from delightful.lab.statistics import Estimate, bootstrap, bootstrap_difference, power_law
+from delightful.lab.statistics import (
+    Estimate,
+    bootstrap,
+    bootstrap_difference,
+    bootstrap_ratio,
+    power_law,
+)
 from delightful.weights import parse_method
 
 claims = ClaimBook("bandit")
@@ -28,7 +34,7 @@ def monte_carlo_ratio(table: pl.DataFrame) -> Finding:
     estimates, holds = {}, True
     for error in sorted(table["error"].unique().to_list(), reverse=True):
         pg, dg = pg_and_dg(_at(table, error, batch), "misalignment")
-        estimates[error] = found_ratio = _ratio(np.concatenate([dg, pg], 1))
+        estimates[error] = found_ratio = bootstrap_ratio(dg, pg)
         expected = float(theory.cosine_gap_ratio(table["actions"][0], error, table["baseline"][0]))
         inside = found_ratio.low <= expected <= found_ratio.high
         holds &= inside or abs(found_ratio.value / expected - 1) < 0.05
@@ -58,17 +64,6 @@ def second_order(table: pl.DataFrame) -> Finding:
     return found(f"PG's gap over the formula at ε = {error:g}, B = {batch}", ratio, holds)
 
 
-def _ratio(pair: np.ndarray) -> Estimate:
-    """Ratio of means of two paired columns, with a bootstrap interval over the rows."""
-    mean = pair.mean(0)
-    if len(pair) == 1:  # one seed says nothing about the spread
-        return Estimate(float(mean[0] / mean[1]), math.nan, math.nan)
-    rng = np.random.default_rng(0)
-    drawn = pair[rng.integers(0, len(pair), (2000, len(pair)))].mean(1)
-    low, high = np.quantile(drawn[:, 0] / drawn[:, 1], [0.025, 0.975])
-    return Estimate(float(mean[0] / mean[1]), float(low), float(high))
-
-
 @claims.add(
     "gap-always-smaller",
     "Proposition 1(iii)",
@@ -82,7 +77,7 @@ def gap_always_smaller(table: pl.DataFrame) -> Finding:
     for batch in sorted(table["batch"].unique().to_list()):
         for error in table["error"].unique().to_list():
             pg, dg = pg_and_dg(_at(table, error, batch), "misalignment")
-            ratios[batch, error] = _ratio(np.concatenate([dg, pg], 1))
+            ratios[batch, error] = bootstrap_ratio(dg, pg)
     worst = max(ratios, key=lambda key: ratios[key].high)
     several = [r.high < 1 for (batch, _), r in ratios.items() if batch > 1]
     return found(
@@ -187,7 +182,7 @@ def _trough(runs: np.ndarray) -> int:
 def _rebound(runs: np.ndarray) -> Estimate:
     trough = _trough(runs)
     late = trough + int(np.argmax(runs.mean(0)[trough:]))
-    return _ratio(np.stack([runs[:, late], runs[:, trough]], 1))
+    return bootstrap_ratio(runs[:, late], runs[:, trough])
 
 
 @claims.add(

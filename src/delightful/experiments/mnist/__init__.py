@@ -1,6 +1,8 @@
 """Section 3 and Appendix B: MNIST as a contextual bandit, where no label is ever seen."""
 
+from delightful.experiments.mnist import claims, robustness
 from delightful.experiments.mnist.config import MnistConfig
+from delightful.experiments.mnist.figures import FIGURES
 from delightful.experiments.mnist.sweep import SWEEPS
 from delightful.lab.experiment import Experiment
 
@@ -10,4 +12,12 @@ EXPERIMENT = Experiment(
     section="Section 3, Appendix B",
     configs=(MnistConfig,),
     sweeps=SWEEPS,
+    figures=FIGURES,
+    claims=claims.claims + robustness.claims,
+    remarks=(
+        "Error is 1 − π(y|x), the chance that a drawn digit is wrong, on the training batches of "
+        "the last 400 steps before each record; greedy and validation errors are recorded too.",
+        "The standard 10,000 test images serve as validation. Batches are drawn with replacement.",
+        "Weights start normal with variance 1/inputs, biases at zero; pixels are scaled to [0, 1].",
+    ),
 )

@@ -19,7 +19,7 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -46,12 +46,15 @@ Files = dict[str, bytes]
 
 
 class Mnist(NamedTuple):
-    """Pixels 0–255 as rows of 784, and digits; the standard test set serves as validation."""
+    """Pixels 0–255 as rows of 784, and digits, as NumPy or JAX arrays of bytes.
 
-    train_images: np.ndarray
-    train_labels: np.ndarray
-    val_images: np.ndarray
-    val_labels: np.ndarray
+    The standard test set serves as validation.
+    """
+
+    train_images: Any
+    train_labels: Any
+    val_images: Any
+    val_labels: Any
 
 
 def folder() -> Path:
@@ -65,7 +68,7 @@ def folder() -> Path:
 
 @functools.cache
 def load() -> Mnist:
-    """MNIST from `folder()`, every byte checked; raises LabError if a file is missing or damaged."""
+    """MNIST from `folder()`, every byte checked; a missing or damaged file is a LabError."""
     files = read(folder())
     return Mnist(*(_array(files[name]) for name in SHA256))
 

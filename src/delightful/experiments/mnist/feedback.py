@@ -20,12 +20,10 @@ _LOWEST = -80.0  # exp of it and of its negative are floats still, so that π·(
 
 def advantages(baseline: str, policy: jax.Array, right: jax.Array) -> jax.Array:
     """U = R − b for every image and action; `right` is 1 at the label."""
-    return right - {
-        "zero": 0.0,
-        "constant": 0.5,
-        "expected": jnp.sum(policy**2, axis=1, keepdims=True),
-        "oracle": jnp.sum(policy * right, axis=1, keepdims=True),
-    }[baseline]
+    chance = jnp.sum(policy * (policy if baseline == "expected" else right), axis=1, keepdims=True)
+    of: dict[str, Any] = {"zero": 0.0, "constant": 0.5, "expected": chance, "oracle": chance}
+    advantage: jax.Array = right - of[baseline]
+    return advantage
 
 
 def coefficients(

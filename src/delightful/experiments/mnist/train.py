@@ -10,7 +10,7 @@ from delightful.experiments import adam
 from delightful.experiments.directions import misalignment, unit
 from delightful.experiments.mnist import network
 from delightful.experiments.mnist.config import DIGITS, MnistConfig
-from delightful.experiments.mnist.data import load
+from delightful.experiments.mnist.data import Mnist, load
 from delightful.experiments.mnist.feedback import advantages, coefficients
 from delightful.gate import gate
 from delightful.lab.compiling import OverSeeds
@@ -22,10 +22,7 @@ def train(
     config: MnistConfig,
     hyperparameters: dict[str, Any],
     key: jax.Array,
-    train_images: jax.Array,
-    train_labels: jax.Array,
-    val_images: jax.Array,
-    val_labels: jax.Array,
+    data: Mnist,
 ) -> dict[str, Any]:
     """Errors, misalignment and gates at `records` evenly spaced moments of training.
 
@@ -35,8 +32,8 @@ def train(
     start_key, step_key, record_key = jax.random.split(key, 3)
 
     def batch(key: jax.Array) -> Batch:
-        chosen = jax.random.randint(key, (config.batch,), 0, len(train_images))
-        return train_images[chosen], one_hot(train_labels[chosen])
+        chosen = jax.random.randint(key, (config.batch,), 0, len(data.train_images))
+        return data.train_images[chosen], one_hot(data.train_labels[chosen])
 
     def look(key: jax.Array, layers: network.Layers) -> tuple[Any, ...]:
         """log π on a fresh batch, its labels, the loss's gradient at the logits, and the way back
@@ -51,15 +48,14 @@ def train(
     def step(i: jax.Array, state: tuple[Any, ...]) -> tuple[Any, ...]:
         layers, optimiser, errors = state
         log_policy, right, gradient, back = look(jax.random.fold_in(step_key, i), layers)
-        layers, optimiser = adam.descend(
-            layers, back(gradient)[0], optimiser, config.learning_rate
-        )
+        layers, optimiser = adam.descend(layers, back(gradient)[0], optimiser, config.learning_rate)
         return layers, optimiser, errors + wrong(log_policy, right) / every
 
     def record(state: tuple[Any, ...], i: jax.Array) -> tuple[tuple[Any, ...], dict[str, Any]]:
         layers, optimiser, errors = jax.lax.fori_loop(i * every, (i + 1) * every, step, state)
         log_policy, right, gradient, back = look(jax.random.fold_in(record_key, i), layers)
-        val = wrong(jax.nn.log_softmax(network.logits(layers, val_images)), one_hot(val_labels))
+        val_logits = network.logits(layers, data.val_images)
+        val = wrong(jax.nn.log_softmax(val_logits), one_hot(data.val_labels))
         curves = {
             "train_error": errors[0],
             "train_greedy_error": errors[1],
@@ -132,8 +128,8 @@ def gates(
     }
 
 
-def _arrays() -> tuple[jax.Array, ...]:
-    return tuple(map(jnp.asarray, load()))
+def _data() -> tuple[Mnist]:
+    return (Mnist(*map(jnp.asarray, load())),)
 
 
-run = OverSeeds(train, data=_arrays, fills_core=True)
+run = OverSeeds(train, data=_data, fills_core=True)

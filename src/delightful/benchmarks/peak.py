@@ -1,0 +1,44 @@
+"""What this machine's cores can do at most: float32 products of square matrices."""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+
+SIZES = (512, 1024, 2048)
+_REPEATS = 4
+
+
+def flops(size: int) -> float:
+    """Floating-point operations of one task."""
+    return 2.0 * size**3 * _REPEATS
+
+
+def products() -> dict[str, Callable[[], object]]:
+    """A task per size, named "product 512" and so on: for one process, by XLA."""
+
+    def task(size: int) -> Callable[[], object]:
+        x = jnp.ones((size, size), jnp.float32)
+        product = jax.jit(lambda a, b: a @ b)
+
+        def run() -> object:
+            return [product(x, x).block_until_ready() for _ in range(_REPEATS)]
+
+        return run
+
+    return {f"product {size}": task(size) for size in SIZES}
+
+
+def torch_products() -> dict[str, Callable[[], object]]:
+    """The same by PyTorch, on all of its threads."""
+    import torch
+
+    def task(size: int) -> Callable[[], object]:
+        x = torch.ones((size, size))
+
+        def run() -> object:
+            return [x @ x for _ in range(_REPEATS)]
+
+        return run
+
+    return {f"product {size}": task(size) for size in SIZES}

@@ -1,0 +1,86 @@
+"""How MNIST's tables become lines: along training, or at its end against one quantity."""
+
+from typing import Any
+
+import polars as pl
+from matplotlib.ticker import FuncFormatter, NullFormatter
+
+from delightful.lab import style
+from delightful.lab.curves import by_step, label, methods
+from delightful.weights import parse_method
+
+
+def at_end(table: pl.DataFrame) -> pl.DataFrame:
+    """The last record of every run."""
+    return table.filter(pl.col("step") == pl.col("steps"))
+
+
+def option(rows: pl.DataFrame, name: str) -> pl.DataFrame:
+    """With a method's option as a column of its own, and the bare method in `method`."""
+    values = {m: parse_method(m)[1][name] for m in rows["method"].unique().to_list()}
+    return rows.with_columns(
+        pl.col("method").replace_strict(values, return_dtype=pl.Float64).alias(name),
+        method=pl.col("method").str.split(":").list.first(),
+    )
+
+
+def along(
+    axis: Any,
+    table: pl.DataFrame,
+    metric: str,
+    *,
+    keys: tuple[str, ...] = ("method",),
+    named: str = "",
+    colour: str | None = None,
+    **line: Any,
+) -> pl.DataFrame:
+    """`metric` along training, a line per method; the numbers drawn.
+
+    named: added to the method's name in the legend, or the whole entry if there is a `colour`.
+    """
+    numbers = by_step(table, metric, keys)
+    for name in methods(table):
+        part = numbers.filter(pl.col("method") == name)
+        _line(axis, part, "step", colour or style.colours([name])[0], **line).set_label(
+            named if colour else label(name) + named
+        )
+    axis.set_xlabel("step")
+    return numbers
+
+
+def against(
+    axis: Any,
+    rows: pl.DataFrame,
+    field: str,
+    metric: str,
+    *,
+    keys: tuple[str, ...] = ("method",),
+    named: str = "",
+    **line: Any,
+) -> pl.DataFrame:
+    """`metric` at the end of training against `field`, a line per method; the numbers drawn."""
+    error = pl.col(metric).std() / pl.len().sqrt()
+    numbers = (
+        rows.group_by(*keys, pl.col(field).cast(pl.Float64))
+        .agg(pl.col(metric).mean().alias("mean"), error.alias("se"), pl.len().alias("seeds"))
+        .sort(*keys, field)
+        .with_columns(metric=pl.lit(metric))
+    )
+    for name in methods(rows):
+        part = numbers.filter(pl.col("method") == name).sort(field)
+        drawn = _line(axis, part, field, style.colours([name])[0], marker="o", ms=3.5, **line)
+        drawn.set_label(label(name) + named)
+    return numbers
+
+
+def _line(axis: Any, part: pl.DataFrame, x: str, colour: str, **line: Any) -> Any:
+    error = None if part["se"].null_count() else part["se"]
+    style.curve(axis, part[x], part["mean"], error, colour=colour, label="", **line)
+    return axis.get_lines()[-1]
+
+
+def percent(axis: Any) -> None:
+    """The y axis in per cent, also where a logarithmic one would print powers of ten."""
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g}%"))
+    if axis.get_yscale() == "log":
+        axis.yaxis.set_minor_formatter(NullFormatter())
