@@ -36,7 +36,7 @@ class Trainer:
             gate = torch.sigmoid(-advantage * log_prob.detach())
             loss = -(gate * advantage * log_prob).mean()
             self.optimiser.zero_grad()
-            loss.backward()
+            loss.backward()  # type: ignore[no-untyped-call]
             self.optimiser.step()
             errors.append(1 - right.mean())
         return float(torch.stack(errors[-100:]).mean())

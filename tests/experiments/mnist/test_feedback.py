@@ -16,7 +16,6 @@ from delightful.losses import entropy_bonus, policy_loss
 from delightful.weights import METHODS, parse_method, weighs_batches
 
 CONFIG = MnistConfig(batch=16)
-KEY = jax.random.key(7)
 LOGITS = 2 * jax.random.normal(jax.random.key(0), (16, 10))
 RIGHT = jax.nn.one_hot(jax.random.randint(jax.random.key(1), (16,), 0, 10), 10)
 
@@ -25,13 +24,17 @@ def _gradient(config: MnistConfig, logits=LOGITS) -> np.ndarray:
     method, options = parse_method(config.method)
     log_policy = jax.nn.log_softmax(logits)
     config = replace(config, method=method.name)
-    table = feedback.coefficients(config, options, KEY, log_policy, RIGHT)
+    table = feedback.coefficients(config, options, _chance(config.samples), log_policy, RIGHT)
     return np.asarray(at_logits(log_policy, table))
 
 
+def _chance(samples: int, images: int = 16) -> jax.Array:
+    return jax.random.uniform(jax.random.key(7), (samples, images))
+
+
 def _draws(samples: int) -> np.ndarray:
-    """The actions that `KEY` gives, (images, draws), found from the running sums alone."""
-    below = feedback.at_or_below(KEY, jax.nn.softmax(LOGITS), samples)
+    """The actions that these chances give, (images, draws), from the running sums alone."""
+    below = feedback.at_or_below(_chance(samples), jax.nn.softmax(LOGITS))
     return np.asarray(9 - below.sum(axis=1)).T.astype(int)
 
 
@@ -97,7 +100,8 @@ def test_the_entropy_bonus_is_the_estimators() -> None:
 def test_draws_are_whole_numbers_that_add_up(seed, sharpness, samples) -> None:
     logits = sharpness * jax.random.normal(jax.random.key(seed), (4, 10))
     policy = jax.nn.softmax(logits)
-    below = feedback.at_or_below(jax.random.key(seed), policy, samples)
+    chance = jax.random.uniform(jax.random.key(seed + 1), (samples, 4))
+    below = feedback.at_or_below(chance, policy)
     counts = np.asarray(feedback._apart(below.sum(axis=0), samples)).T
     assert np.all(counts == np.round(counts))
     assert np.all(counts >= 0)
@@ -108,7 +112,7 @@ def test_draws_are_whole_numbers_that_add_up(seed, sharpness, samples) -> None:
 def test_actions_are_drawn_as_often_as_the_policy_says() -> None:
     policy = jax.nn.softmax(LOGITS)
     n = 40_000
-    below = feedback.at_or_below(jax.random.key(3), policy, n)
+    below = feedback.at_or_below(_chance(n), policy)
     shares = np.asarray(feedback._apart(below.sum(axis=0), n)).T / n
     spread = np.sqrt(np.asarray(policy) * (1 - np.asarray(policy)) / n)
     assert np.max(np.abs(shares - policy) / (spread + 1e-6)) < 5

@@ -35,6 +35,9 @@ class MnistConfig:
         10_000, "K = 10,000 'episodes', read as gradient steps: a batch of B actions is one update"
     )
     records: int = chosen(25, "how often along training everything is measured")
+    looks: int = chosen(
+        20, "batches that a record averages misalignment and gates over: a single one says little"
+    )
 
     def check(self) -> None:
         exact = self.samples == 0
@@ -53,6 +56,7 @@ class MnistConfig:
         require(self.width >= 1, "width must be at least 1", self.width)
         require(self.layers >= 1, "layers must be at least 1", self.layers)
         require(self.records >= 1, "records must be at least 1", self.records)
+        require(self.looks >= 1, "looks must be at least 1", self.looks)
         divides = self.steps >= 1 and self.steps % self.records == 0
         require(divides, "steps must be a multiple of records", f"{self.steps}/{self.records}")
 
@@ -75,7 +79,7 @@ def _seconds(config: MnistConfig) -> float:
     step = flops(config) / 1.3e11 + 8e-10 * parameters(config)
     step += 8e-9 * config.batch * (config.samples + 20) + 5e-5
     evaluation = 10_000 * flops(config) / config.batch / 2 / 1e11
-    return config.steps * step + config.records * evaluation
+    return config.steps * step + config.records * (evaluation + 2 * config.looks * step)
 
 
 TRAIN = Program(

@@ -29,32 +29,36 @@ def advantages(baseline: str, policy: jax.Array, right: jax.Array) -> jax.Array:
 def coefficients(
     config: MnistConfig,
     hyperparameters: dict[str, Any],
-    key: jax.Array,
+    chance: jax.Array,
     log_policy: jax.Array,
     right: jax.Array,
 ) -> jax.Array:
-    """The table c, (batch, actions), of the method and entropy bonus that `config` names."""
+    """The table c, (batch, actions), of the method and entropy bonus that `config` names.
+
+    chance: uniform draws, (samples, batch), that decide the actions; `right` is 1 at the label.
+    """
     policy = jnp.exp(log_policy)
     advantage = advantages(config.baseline, policy, right)
     log_prob = jnp.maximum(log_policy, _LOWEST)
     if weighs_batches(config.method, **hyperparameters):
-        below = at_or_below(key, policy, config.samples)
+        below = at_or_below(chance, policy)
         table = _one_by_one(config, hyperparameters, below, advantage, log_prob)
     else:
         weight = score_weight(config.method, advantage, log_prob, **hyperparameters)
-        table = weight * _shares(config.samples, key, policy, log_prob)
+        table = weight * _shares(chance, policy, log_prob)
     return table - config.entropy * policy * log_policy
 
 
-def _shares(samples: int, key: jax.Array, policy: jax.Array, log_prob: jax.Array) -> jax.Array:
+def _shares(chance: jax.Array, policy: jax.Array, log_prob: jax.Array) -> jax.Array:
     """Which share of an image's draws each action has: n(a)/S, or π(a) in the limit."""
+    samples = len(chance)
     if samples == 0:
         return jnp.exp(log_prob)
-    return _apart(jnp.sum(at_or_below(key, policy, samples), axis=0), samples).T / samples
+    return _apart(jnp.sum(at_or_below(chance, policy), axis=0), samples).T / samples
 
 
-def at_or_below(key: jax.Array, policy: jax.Array, samples: int) -> jax.Array:
-    """For `samples` draws per image, whether each is action 0, at most 1, ..., at most 8.
+def at_or_below(chance: jax.Array, policy: jax.Array) -> jax.Array:
+    """For each draw, whether its action is 0, at most 1, ..., at most 8.
 
     Shape (samples, 9, images), as floats: a sum over draws then runs along contiguous images.
     """
@@ -63,8 +67,7 @@ def at_or_below(key: jax.Array, policy: jax.Array, samples: int) -> jax.Array:
     for action in range(1, DIGITS - 1):
         total = total + policy[:, action]
         sums.append(total)
-    draws = jax.random.uniform(key, (samples, 1, policy.shape[0]))
-    return (draws < jnp.stack(sums)).astype(policy.dtype)
+    return (chance[:, None] < jnp.stack(sums)).astype(policy.dtype)
 
 
 def _apart(below: jax.Array, total: int) -> jax.Array:

@@ -1,5 +1,6 @@
 """The policy: a ReLU network from pixels to ten logits."""
 
+from itertools import accumulate, pairwise
 from typing import Any
 
 import jax
@@ -12,12 +13,13 @@ Layers = list[tuple[jax.Array, jax.Array]]
 
 def initial(key: jax.Array, width: int, layers: int) -> Layers:
     """Normal weights of variance 1/inputs and zero biases, the default of JAX's libraries."""
-    sizes = [PIXELS, *[width] * layers, DIGITS]
-    keys = jax.random.split(key, layers + 1)
+    shapes = [(n_out, n_in) for n_in, n_out in pairwise([PIXELS, *[width] * layers, DIGITS])]
+    ends = list(accumulate(n_out * n_in for n_out, n_in in shapes))
+    drawn = jnp.split(jax.random.normal(key, (ends[-1],)), ends[:-1])  # one draw compiles faster
     # Rows are outputs: the gradient of the first layer, the largest product, is twice as fast then.
     return [
-        (jax.random.normal(k, (n_out, n_in)) / n_in**0.5, jnp.zeros(n_out))
-        for k, n_in, n_out in zip(keys, sizes, sizes[1:], strict=False)
+        (part.reshape(shape) / shape[1] ** 0.5, jnp.zeros(shape[0]))
+        for part, shape in zip(drawn, shapes, strict=True)
     ]
 
 

@@ -18,7 +18,7 @@ WIDTHS = (1, 4, 16, 64, 256, 1024, 2048)
 ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)
 BETAS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
 
-_SMOKE = MnistConfig(steps=20, records=2)
+_SMOKE = MnistConfig(steps=20, records=2, looks=2)
 
 
 def base(scale: str) -> MnistConfig:
