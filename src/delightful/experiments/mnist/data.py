@@ -9,6 +9,7 @@ bytes are accepted, and they are checked again each time they are read.
 import functools
 import gzip
 import hashlib
+import http.client
 import os
 import struct
 import subprocess
@@ -87,8 +88,8 @@ def fetch() -> str:
     for source, get in sources.items():
         try:
             keep(get(), here)
-        except (OSError, ValueError) as error:
-            refusals.append(f"{source} ({error})")
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            refusals.append(f"{source} ({' '.join(str(error).split())})")
         else:
             return f"fetched from {source} into {here}"
     raise LabError(
@@ -116,10 +117,7 @@ def read(here: Path) -> Files:
     for name, sha256 in SHA256.items():
         path = _path(here, name)
         if path is None:
-            raise LabError(
-                f"{here} has no file {name} (or {name}.gz): give the folder of MNIST's four idx "
-                "files in DELIGHTFUL_MNIST, or fetch them with `delightful data mnist`."
-            )
+            raise LabError(f"{here} has no file {name} (or {name}.gz): {_advice()}.")
         try:
             data = path.read_bytes()
             files[name] = gzip.decompress(data) if path.suffix == ".gz" else data
@@ -127,10 +125,15 @@ def read(here: Path) -> Files:
             raise LabError(f"{path} cannot be read: {error}.") from None
         if hashlib.sha256(files[name]).hexdigest() != sha256:
             raise LabError(
-                f"{path} is not the original MNIST file: its SHA-256 differs; delete it, and "
-                "`delightful data mnist` will fetch it again."
+                f"{path} is not the original MNIST file, its SHA-256 differs: {_advice()}."
             )
     return files
+
+
+def _advice() -> str:
+    if os.environ.get("DELIGHTFUL_MNIST"):
+        return "set DELIGHTFUL_MNIST to a folder with MNIST's four idx files, or unset it"
+    return "delete what is left of that folder and give `delightful data mnist`"
 
 
 def _present(here: Path) -> bool:
@@ -141,7 +144,7 @@ def _path(here: Path, name: str) -> Path | None:
     """The file under any of the names that are in use for it."""
     names = (name, name.replace("-idx", ".idx"))
     paths = [here / (spelling + suffix) for spelling in names for suffix in ("", ".gz")]
-    return next((path for path in paths if path.is_file()), None)
+    return next((path for path in paths if os.path.isfile(path)), None)  # never raises
 
 
 def _from_mirror(mirror: str) -> Files:

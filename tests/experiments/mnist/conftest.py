@@ -1,0 +1,50 @@
+"""The real MNIST, for the tests of its reading and its fetching."""
+
+import gzip
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from delightful.experiments.mnist import data
+from delightful.lab.errors import LabError
+
+
+@pytest.fixture(scope="session")
+def original() -> Path:
+    """The folder of the four files, found or fetched; only to be read."""
+    data.fetch()
+    return data.folder()
+
+
+@pytest.fixture(scope="session")
+def gzipped(original: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The four files as a mirror has them; only to be read."""
+    folder = tmp_path_factory.mktemp("gzipped")
+    for name, file in data.read(original).items():
+        (folder / f"{name}.gz").write_bytes(gzip.compress(file, compresslevel=1))
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def forgetful() -> Iterator[None]:
+    """What a test loads is neither an earlier test's nor kept for a later one."""
+    data.load.cache_clear()
+    yield
+    data.load.cache_clear()
+
+
+@pytest.fixture
+def refused() -> Callable[[Callable[[], object]], str]:
+    """The one sentence with which a function refuses."""
+
+    def sentence(function: Callable[[], object]) -> str:
+        with pytest.raises(LabError) as caught:
+            function()
+        assert re.fullmatch(r"[^\n]+\.", str(caught.value))
+        return str(caught.value)
+
+    return sentence
