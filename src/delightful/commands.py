@@ -1,5 +1,6 @@
 """What each command of `delightful` does."""
 
+import contextlib
 import importlib
 import json
 import os
@@ -22,7 +23,15 @@ from delightful.lab.errors import LabError, unknown
 from delightful.lab.experiment import VERDICTS, Claim, Experiment, Figure
 from delightful.lab.progress import run_missing
 from delightful.lab.report import write_report
-from delightful.lab.results import Decision, Drawn, claims_markdown, decide, draw, plan_for
+from delightful.lab.results import (
+    Decision,
+    Drawn,
+    NothingToDrawError,
+    claims_markdown,
+    decide,
+    draw,
+    plan_for,
+)
 from delightful.lab.store import Store, cannot_write, to_parquet, write_whole
 from delightful.weights import find_method
 
@@ -250,7 +259,8 @@ def _report(options: Namespace, store: Store, plan: Plan) -> list[Decision]:
         its_plan = plan_for(figure.sweep, store, plan, options.scale)
         cells = figure.sweep.cells(its_plan) if figure.sweep else []
         if all(store.state(cell) == "done" for cell in cells):
-            drawn.append(draw(figure, store, its_plan, folder / "figures"))
+            with contextlib.suppress(NothingToDrawError):  # of runs that --method or --set changed
+                drawn.append(draw(figure, store, its_plan, folder / "figures"))
     page = write_report(folder, experiments, decisions, drawn, _counts(decisions))
     rows = json.dumps([decision.row() for decision in decisions], indent=1, ensure_ascii=False)
     try:

@@ -14,6 +14,7 @@ from delightful.lab.statistics import (
     Estimate,
     bootstrap,
     bootstrap_difference,
+    bootstrap_ratio,
     iqm,
     mean,
     power_law,
@@ -169,6 +170,7 @@ def test_one_run_has_a_value_and_no_interval():
         (bootstrap(one), 1.5),
         (bootstrap_difference(one, many), 1.0),
         (bootstrap_difference(one, one, paired=True), 0.0),
+        (bootstrap_ratio(one, [[4.0, 4.0]]), 0.375),
         (probability_of_improvement(one, many), 0.875),
     ]:
         assert found.value == value
@@ -184,6 +186,7 @@ def test_a_seed_determines_everything():
         lambda seed: bootstrap(a, iqm, seed=seed),
         lambda seed: bootstrap_difference(a, b, seed=seed),
         lambda seed: bootstrap_difference(a, b, paired=True, seed=seed),
+        lambda seed: bootstrap_ratio(a, y, seed=seed),
         lambda seed: probability_of_improvement(a, b, seed=seed),
         lambda seed: power_law(x, y, seed=seed),
     ):
@@ -218,6 +221,32 @@ def test_the_difference_is_of_any_statistic():
     rng = np.random.default_rng(11)
     a, b = rng.normal(size=(9, 2)), rng.normal(size=(7, 2))
     assert bootstrap_difference(a, b, iqm).value == pytest.approx(iqm(a) - iqm(b))
+
+
+# Ratios
+
+
+def test_a_ratio_is_that_of_the_means_and_within_its_interval():
+    rng = np.random.default_rng(15)
+    a, b = rng.exponential(2.0, size=(30, 2)), rng.exponential(1.0, size=(30, 2)) + 0.1
+    found = bootstrap_ratio(a, b)
+    assert found.value == pytest.approx(np.mean(a) / np.mean(b))  # not the mean of the ratios
+    assert found.value != pytest.approx(np.mean(a / b), rel=0.1)
+    assert found.low < found.value < found.high
+
+
+def test_runs_that_share_a_seed_are_drawn_together():
+    b = np.random.default_rng(16).exponential(size=20) + 1
+    found = bootstrap_ratio(2 * b, b)
+    assert (found.value, found.low, found.high) == pytest.approx((2.0, 2.0, 2.0), abs=1e-12)
+
+
+def test_a_ratio_of_means_is_covered():
+    rng = np.random.default_rng(17)
+    shared = rng.normal(size=(300, 30))
+    a, b = 3 + shared + 0.3 * rng.normal(size=(300, 30)), 6 + 2 * shared
+    found = [bootstrap_ratio(x, y, resamples=500) for x, y in zip(a, b, strict=True)]
+    assert 0.90 <= np.mean([e.low <= 0.5 <= e.high for e in found]) <= 0.98
 
 
 # The probability of improvement
@@ -305,6 +334,8 @@ def test_comparisons_refuse_bad_scores_by_name(of):
 def test_pairs_must_be_as_many():
     with pytest.raises(ValueError, match=r"runs if paired.*'a': \(4,\), 'b': \(5,\)"):
         bootstrap_difference(np.ones(4), np.ones(5), paired=True)
+    with pytest.raises(ValueError, match=r"runs if paired.*'a': \(4,\), 'b': \(5,\)"):
+        bootstrap_ratio(np.ones(4), np.ones(5))
 
 
 def test_bootstrap_refuses_other_shapes_and_options():

@@ -97,7 +97,7 @@ def side_by_side(*panels: Panel) -> Callable[[pl.DataFrame], Drawing]:
         numbers = [panel(axis, table) for panel, axis in zip(panels, axes, strict=True)]
         for letter, axis in zip("abcdef", axes, strict=False):
             axis.set_title(f"({letter}) {axis.get_title()}" if len(panels) > 1 else "")
-        axes[0].legend()
+        style.legend(axes[0])
         return Drawing(figure, pl.concat(numbers, how="diagonal"))
 
     return draw

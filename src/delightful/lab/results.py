@@ -113,6 +113,10 @@ def decide(claim: Claim, store: Store, plan: Plan, scale: str | None = None) -> 
     return Decision(claim, finding, plan, table["seed"].n_unique())
 
 
+class NothingToDrawError(LabError):
+    """The runs at hand, changed by the user, have nothing of what a figure shows."""
+
+
 @dataclass(frozen=True)
 class Drawn:
     """A figure's files, by suffix, and the SHA-256 of the numbers behind it."""
@@ -140,6 +144,10 @@ def draw(figure: Figure, store: Store, plan: Plan, folder: Path) -> Drawn:
     with style.context():
         drawing = figure.draw() if table is None else figure.draw(table)
         png, svg = style.images(drawing.figure)
+    if drawing.numbers.is_empty():
+        raise NothingToDrawError(
+            f"figure {figure.id} has nothing to draw in these runs: none is of what it compares."
+        )
     numbers = drawing.numbers.write_csv().encode()
     name = figure.id.replace("/", "-")
     files = {suffix: folder / f"{name}.{suffix}" for suffix in ("png", "svg", "csv")}

@@ -112,7 +112,8 @@ def bootstrap_ratio(a: ArrayLike, b: ArrayLike, **how: Unpack[Options]) -> Estim
 
     def ratio(drawn: Floats) -> Any:
         means = np.mean(drawn, axis=(-3, -2))
-        return means[..., 0] / means[..., 1]
+        with np.errstate(divide="ignore", invalid="ignore"):  # a mean of 0 below is no error
+            return means[..., 0] / means[..., 1]
 
     return _percentile(ratio, np.stack(_admit(True, a=a, b=b), axis=-1), **how)
 

@@ -68,6 +68,12 @@ def curve(
         axis.fill_between(x, mean - error, mean + error, color=colour, alpha=0.2, linewidth=0)
 
 
+def legend(axis: Any) -> None:
+    """A legend, unless there is nothing to name: matplotlib would warn."""
+    if axis.get_legend_handles_labels()[0]:
+        axis.legend()
+
+
 def colours(names: Iterable[str]) -> list[str]:
     """A colour for each method, also for one that has none of its own."""
     spare = (matplotlib.colors.to_hex(plt.get_cmap("tab20")(i)) for i in range(20))

@@ -15,12 +15,33 @@ def at_end(table: pl.DataFrame) -> pl.DataFrame:
     return table.filter(pl.col("step") == pl.col("steps"))
 
 
-def option(rows: pl.DataFrame, name: str) -> pl.DataFrame:
-    """With a method's option as a column of its own, and the bare method in `method`."""
-    values = {m: parse_method(m)[1][name] for m in rows["method"].unique().to_list()}
+def main_runs(table: pl.DataFrame) -> pl.DataFrame:
+    """The runs that differ from the first config in their method only, and supervised CE.
+
+    Under --method, what a sweep asks for beside these, such as the PG oracle, has the same method.
+    """
+    first = table.row(0, named=True)
+    same = [pl.col(name) == first[name] for name in ("samples", "baseline", "entropy")]
+    supervised = (pl.col("method") == "ce") & (pl.col("samples") == 0)
+    if table.filter(supervised).is_empty():
+        return table.filter(*same)
+    alike = pl.all_horizontal(*same, pl.col("method") != "ce")
+    return table.filter(alike | supervised)
+
+
+def by_option(table: pl.DataFrame, name: str, option: str) -> pl.DataFrame:
+    """The last records of the method `name`, its `option` as a column, other options at their
+    defaults, and no entropy bonus."""
+    values = {}
+    for spec in table["method"].unique().to_list():
+        method, options = parse_method(spec)
+        others = {**options, option: method.defaults.get(option)}
+        if method.name == name and others == method.defaults:
+            values[spec] = options[option]
+    rows = at_end(table).filter(pl.col("method").is_in(list(values)), pl.col("entropy") == 0)
     return rows.with_columns(
-        pl.col("method").replace_strict(values, return_dtype=pl.Float64).alias(name),
-        method=pl.col("method").str.split(":").list.first(),
+        pl.col("method").replace_strict(values, return_dtype=pl.Float64).alias(option),
+        method=pl.lit(name),
     )
 
 
@@ -71,6 +92,17 @@ def against(
         drawn = _line(axis, part, field, style.colours([name])[0], marker="o", ms=3.5, **line)
         drawn.set_label(label(name) + named)
     return numbers
+
+
+def level(axis: Any, rows: pl.DataFrame, name: str, colour: str, line: str) -> pl.DataFrame:
+    """The final training error of one config as a horizontal line; the number drawn."""
+    error = pl.col("train_error").std() / pl.len().sqrt()
+    mean = pl.col("train_error").mean()
+    number = rows.select(mean.alias("mean"), error.alias("se"), pl.len().alias("seeds"))
+    if rows.is_empty():
+        return number.clear()
+    axis.axhline(number["mean"][0], color=colour, linestyle=line, lw=1, label=name)
+    return number.with_columns(method=pl.lit(name), metric=pl.lit("train_error"))
 
 
 def _line(axis: Any, part: pl.DataFrame, x: str, colour: str, **line: Any) -> Any:

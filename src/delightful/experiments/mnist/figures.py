@@ -6,7 +6,15 @@ import polars as pl
 
 from delightful.experiments.mnist import sweep
 from delightful.experiments.mnist.config import BASELINES
-from delightful.experiments.mnist.drawing import against, along, at_end, option, percent
+from delightful.experiments.mnist.drawing import (
+    against,
+    along,
+    at_end,
+    by_option,
+    level,
+    main_runs,
+    percent,
+)
 from delightful.lab import style
 from delightful.lab.curves import label, methods, side_by_side
 from delightful.lab.experiment import Drawing, Figure
@@ -17,7 +25,7 @@ _LINES = ("-", "--", ":", "-.")
 def _errors(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
     axis.set(ylabel="error on training batches", yscale="log")
     percent(axis)
-    return along(axis, table, "train_error")
+    return along(axis, main_runs(table), "train_error")
 
 
 def draw_limit(table: pl.DataFrame) -> Drawing:
@@ -25,22 +33,21 @@ def draw_limit(table: pl.DataFrame) -> Drawing:
     names = [b for b in BASELINES if b in set(table["baseline"])]
     figure, axes = style.panels(len(names), width=2.5)
     ends = at_end(table)
-    floor = ends.filter((pl.col("samples") == 0) & (pl.col("method") == "pg"))["train_error"]
+    floor = ends.filter(pl.col("samples") == 0, pl.col("method") == "pg")
     drawn = ends.filter(pl.col("samples") > 0)
     parts = []
     for axis, baseline in zip(axes, names, strict=True):
         rows = drawn.filter(pl.col("baseline") == baseline)
         parts.append(against(axis, rows, "samples", "train_error", keys=("method", "baseline")))
-        if len(floor):
-            axis.axhline(floor.mean(), color="black", linestyle="--", lw=1, label="PG oracle")
+        parts.append(level(axis, floor, "PG oracle", "black", "--"))
         axis.set(title=f"baseline: {baseline}", xscale="log", xlabel="samples per image S")
         percent(axis)
     top = max(axis.get_ylim()[1] for axis in axes)
     for axis in axes:
         axis.set_ylim(0, top)
     axes[0].set_ylabel("error at the end of training")
-    axes[0].legend()
-    return Drawing(figure, pl.concat(parts))
+    style.legend(axes[0])
+    return Drawing(figure, pl.concat(parts, how="diagonal"))
 
 
 def _misalignment(oracle: str) -> Any:
@@ -68,17 +75,17 @@ def _misalignment(oracle: str) -> Any:
 def _splits(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
     axis.set(title="learning curves", ylabel="error", yscale="log")
     percent(axis)
-    rows = table.filter(pl.col("method").is_in(["pg", "dg"]))
+    rows = table.filter(~pl.col("method").str.contains(":"))
     train = along(axis, rows, "train_error", named=", training")
     val = along(axis, rows, "val_error", named=", validation", linestyle="--")
-    axis.legend()
+    style.legend(axis)
     return pl.concat([train, val]).select("method", "step", "mean", "se", "seeds", "metric")
 
 
 def _temperatures(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
     axis.set(title="temperature", xscale="log", xlabel="temperature η", ylabel="error at the end")
     percent(axis)
-    rows = option(at_end(table).filter(pl.col("method").str.starts_with("dg")), "temperature")
+    rows = by_option(table, "dg", "temperature")
     parts = [
         against(axis, rows, "temperature", metric, named=f", {split}", linestyle=line)
         for split, metric, line in (
@@ -86,7 +93,7 @@ def _temperatures(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
             ("validation", "val_error", "--"),
         )
     ]
-    axis.legend()
+    style.legend(axis)
     return pl.concat(parts)
 
 
@@ -110,16 +117,15 @@ def draw_entropy(table: pl.DataFrame) -> Drawing:
         "train_error",
         named=" with entropy bonus, against its coefficient",
     )
-    gated = option(ends.filter(pl.col("method").str.starts_with("dg")), "temperature")
+    gated = by_option(table, "dg", "temperature")
     heat = against(axis, gated, "temperature", "train_error", named=", against η")
-    plain = ends.filter((pl.col("method") == "pg") & (pl.col("entropy") == 0))["train_error"]
-    if len(plain):
-        axis.axhline(plain.mean(), color=style.COLOURS["pg"], linestyle="--", lw=1, label="PG")
+    plain = ends.filter(pl.col("method") == "pg", pl.col("entropy") == 0)
+    without = level(axis, plain, "PG", style.COLOURS["pg"], "--")
     axis.set(xscale="log", yscale="log", xlabel="coefficient or temperature")
     axis.set_ylabel("error at the end of training")
     percent(axis)
-    axis.legend()
-    return Drawing(figure, pl.concat([bonus, heat], how="diagonal"))
+    style.legend(axis)
+    return Drawing(figure, pl.concat([bonus, heat, without], how="diagonal"))
 
 
 def _sensitivity(field: str, title: str) -> Any:
@@ -138,7 +144,7 @@ def _sensitivity(field: str, title: str) -> Any:
             axis.set_title(f"baseline: {baseline}" if len(names) > 1 else "")
             percent(axis)
         axes[0].set_ylabel("error at the end of training")
-        axes[0].legend()
+        style.legend(axes[0])
         return Drawing(figure, pl.concat(parts))
 
     return draw
@@ -147,15 +153,14 @@ def _sensitivity(field: str, title: str) -> Any:
 def _form(name: str, parameter: str, symbol: str, title: str) -> Any:
     def draw(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
         ends = at_end(table)
-        rows = option(ends.filter(pl.col("method").str.starts_with(name)), parameter)
+        rows = by_option(table, name, parameter)
         numbers = against(axis, rows, parameter, "train_error")
-        product = ends.filter(pl.col("method") == "dg")["train_error"]
-        if len(product):
-            axis.axhline(product.mean(), color=style.COLOURS["dg"], linestyle=":", label="DG")
+        product = ends.filter(pl.col("method") == "dg")
+        dg = level(axis, product, "DG", style.COLOURS["dg"], ":")
         axis.set(title=title, xlabel=symbol, ylabel="error at the end of training")
         percent(axis)
-        axis.legend()
-        return numbers
+        style.legend(axis)
+        return pl.concat([numbers, dg], how="diagonal")
 
     return draw
 
@@ -163,7 +168,7 @@ def _form(name: str, parameter: str, symbol: str, title: str) -> Any:
 def _depths(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
     axis.set(title="hidden layers", ylabel="error on training batches", yscale="log")
     percent(axis)
-    rows = table.filter((pl.col("samples") > 0) | (pl.col("method") == "ce"))
+    rows = main_runs(table)
     parts = [
         along(
             axis,
@@ -182,7 +187,7 @@ def draw_gate(table: pl.DataFrame) -> Drawing:
     """What DG's gate does along training: its mean by outcome, and the shares of its values."""
     figure, axes = style.panels(2)
     name = next((m for m in methods(table) if m.startswith("dg")), methods(table)[0])
-    rows = table.filter(pl.col("method") == name)
+    rows = main_runs(table).filter(pl.col("method") == name)
     kinds = (
         {"gate_right": "right answers", "gate_wrong": "wrong answers"},
         {"gate_suppressed": "below 0.2", "gate_neutral": "0.4 to 0.6", "gate_open": "above 0.8"},
@@ -193,7 +198,7 @@ def draw_gate(table: pl.DataFrame) -> Drawing:
         for (metric, text), colour in zip(metrics.items(), colours, strict=True):
             parts.append(along(axis, rows, metric, named=text, colour=colour))
         axis.set_ylim(0, 1)
-        axis.legend()
+        style.legend(axis)
     axes[0].set(title=f"(a) mean gate of {label(name)}", ylabel="gate w")
     axes[1].set(title="(b) share of actions by gate", ylabel="share")
     return Drawing(figure, pl.concat(parts))

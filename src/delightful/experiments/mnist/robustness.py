@@ -1,13 +1,13 @@
 """The sentences of Appendix B, decided on runs: generalisation, sensitivity, other forms."""
 
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 import numpy as np
 import polars as pl
 
 from delightful.experiments.mnist import sweep
-from delightful.experiments.mnist.claims import final, gap_closed, lower
-from delightful.experiments.mnist.drawing import at_end, option
+from delightful.experiments.mnist.claims import final, gap_closed, lower, smallest
+from delightful.experiments.mnist.drawing import at_end, by_option, main_runs
 from delightful.lab.curves import pg_and_dg, seeds_by_steps
 from delightful.lab.experiment import ClaimBook, Finding, NotMeasuredError, found
 from delightful.lab.statistics import Estimate, bootstrap_ratio
@@ -25,10 +25,10 @@ def _varied(table: pl.DataFrame, field: str, metric: str = "train_error", **wher
 
 def _options(table: pl.DataFrame, name: str, parameter: str, metric: str = "train_error") -> Errors:
     """Final errors of the method `name` by the value of its option."""
-    rows = table.filter(pl.col("method").str.split(":").list.first() == name)
-    if rows.is_empty():
-        raise NotMeasuredError(f"it needs runs of {name}")
-    return _varied(option(at_end(rows), parameter), parameter, metric)
+    errors = _varied(by_option(table, name, parameter), parameter, metric)
+    if len(errors) < 2:
+        raise NotMeasuredError(f"it needs runs of {name} with several values of {parameter}")
+    return errors
 
 
 def _best(errors: Errors) -> float:
@@ -47,7 +47,7 @@ def _list(errors: Errors) -> str:
     sweep=sweep.TEMPERATURE,
 )
 def validation_tracks(table: pl.DataFrame) -> Finding:
-    """Validation over training error at the end. "Closely" is read as within a quarter; "partly"
+    """Validation over training error at the end. "Closely" is read as 0.8 to 1.25; "partly"
     is validation error still within 2% of its lowest, so that training longer has done no harm."""
     ratios, risen = {}, {}
     for name in ("pg", "dg"):
@@ -55,7 +55,7 @@ def validation_tracks(table: pl.DataFrame) -> Finding:
         ratios[name] = bootstrap_ratio(val, train)
         curve = seeds_by_steps(table, "val_error", method=name).mean(0)
         risen[name] = float(curve[-1] / curve.min())
-    far = max(ratios, key=lambda name: ratios[name].value)
+    far = max(ratios, key=lambda name: abs(np.log(ratios[name].value)))
     note = "; ".join(
         f"{name.upper()} {ratios[name]}, validation error {risen[name]:.3f} times its lowest"
         for name in ratios
@@ -63,7 +63,7 @@ def validation_tracks(table: pl.DataFrame) -> Finding:
     return found(
         f"validation over training error, {far.upper()}",
         ratios[far],
-        all(ratio.value <= 1.25 for ratio in ratios.values()),
+        all(0.8 <= ratio.value <= 1.25 for ratio in ratios.values()),
         partly=all(rise <= 1.02 for rise in risen.values()),
         note=note,
     )
@@ -77,7 +77,7 @@ def validation_tracks(table: pl.DataFrame) -> Finding:
     sweep=sweep.TEMPERATURE,
 )
 def held_out_gain(table: pl.DataFrame) -> Finding:
-    pg, dg = pg_and_dg(at_end(table), "val_error")
+    pg, dg = pg_and_dg(at_end(main_runs(table)), "val_error")
     gap = lower(pg[:, 0], dg[:, 0])
     note = f"PG {pg.mean():.4f}, DG {dg.mean():.4f}"
     return found("final validation error, PG − DG", gap, gap.low > 0, note=note)
@@ -166,13 +166,17 @@ def entropy_is_sensitive(table: pl.DataFrame) -> Finding:
     sweep=sweep.ENTROPY,
 )
 def wide_temperature(table: pl.DataFrame) -> Finding:
-    """Largest over smallest η at which DG ends below the best bonus; "wide" is a decade."""
+    """How far η can grow with DG staying below the best bonus, as a factor; "wide" is a decade."""
     bonus = _with_bonus(table)
     heats = _options(table, "dg", "temperature")
-    wins = [eta for eta, runs in heats.items() if lower(bonus[_best(bonus)], runs).low > 0]
-    span = max(wins) / min(wins) if wins else 0.0
-    note = f"it does at η = {', '.join(f'{eta:g}' for eta in wins) or 'none'}; {_list(heats)}"
-    return found("largest over smallest such η", span, span >= 10, partly=span > 1, note=note)
+    below = {eta: lower(bonus[_best(bonus)], runs).low > 0 for eta, runs in heats.items()}
+    stretches = [list(run) for wins, run in groupby(below, key=below.get) if wins]
+    span = max((run[-1] / run[0] for run in stretches), default=0.0)
+    wins = [f"{eta:g}" for eta in below if below[eta]]
+    note = f"it does at η = {', '.join(wins) or 'none'}; {_list(heats)}"
+    return found(
+        "largest over smallest η of that range", span, span >= 10, partly=span > 1, note=note
+    )
 
 
 def _everywhere(table: pl.DataFrame, field: str, symbol: str) -> Finding:
@@ -183,11 +187,13 @@ def _everywhere(table: pl.DataFrame, field: str, symbol: str) -> Finding:
         pg, dg = (_varied(rows, field, method=m) for m in ("pg", "dg"))
         several = "" if table["baseline"].n_unique() == 1 else f", {baseline}"
         gaps |= {f"{symbol} = {v:g}{several}": lower(pg[v], dg[v]) for v in pg}
-    worst = min(gaps, key=lambda name: gaps[name].low)
+    worst = smallest(gaps)
     wins = np.mean([gap.low > 0 for gap in gaps.values()])
     note = "; ".join(f"{name}: {gap}" for name, gap in gaps.items())
+    if table["baseline"].n_unique() == 1:
+        note += f"; with the baseline {table['baseline'][0]} only"
     return found(
-        f"smallest PG − DG in final error ({worst})",
+        f"PG − DG in final error where least sure ({worst})",
         gaps[worst],
         bool(wins == 1),
         partly=bool(wins >= 0.5 and all(gap.high > 0 for gap in gaps.values())),
@@ -250,7 +256,7 @@ def larger_batches(table: pl.DataFrame) -> Finding:
         for small, large in pairwise(sizes):
             fall = lower(errors[small], errors[large])
             falls[f"{method.upper()}, {small:g} to {large:g}"] = fall
-    worst = min(falls, key=lambda name: falls[name].low)
+    worst = smallest(falls)
     note = "; ".join(f"{name}: {fall}" for name, fall in falls.items())
     return found(
         f"smallest fall ({worst})", falls[worst], all(f.low > 0 for f in falls.values()), note=note
@@ -280,6 +286,8 @@ def sweet_spot(table: pl.DataFrame) -> Finding:
     if table["steps"].n_unique() > 1:
         raise NotMeasuredError("at the quick scale the widest networks have fewer steps")
     errors = {m: _varied(table, "width", method=m) for m in ("pg", "dg")}
+    if len(errors["dg"]) < 3:
+        raise NotMeasuredError("it needs at least three widths")
     best = {m: _best(e) for m, e in errors.items()}
     inside = [min(errors[m]) < best[m] < max(errors[m]) for m in errors]
     note = "; ".join(f"{m.upper()}: {_list(e)}" for m, e in errors.items())
@@ -353,6 +361,6 @@ def depth(table: pl.DataFrame) -> Finding:
         "part of the gap closed, one hidden layer",
         closed[1],
         0.4 <= closed[1].value <= 0.6,
-        partly=closed[1].low > 0,
+        partly=0.25 <= closed[1].value <= 0.75,
         note=note,
     )

@@ -45,7 +45,8 @@ def _curves(scale: str) -> list[MnistConfig]:
 
 def _limit(scale: str) -> list[MnistConfig]:
     samples = (1, 3) if scale == "smoke" else SAMPLES
-    varied = [replace(base(scale), baseline=b, samples=s) for b in BASELINES for s in samples]
+    baselines = ("zero", "expected") if scale == "smoke" else BASELINES
+    varied = [replace(base(scale), baseline=b, samples=s) for b in baselines for s in samples]
     return [floor(base(scale)), *(c for config in varied for c in both(config))]
 
 
@@ -80,7 +81,7 @@ def _batch(scale: str) -> list[MnistConfig]:
 
 
 def _width(scale: str) -> list[MnistConfig]:
-    widths = (1, 16) if scale == "smoke" else WIDTHS
+    widths = (1, 4, 16) if scale == "smoke" else WIDTHS
     varied = [replace(base(scale), width=width) for width in widths]
     return [_affordable(c, scale) for config in varied for c in both(config)]
 

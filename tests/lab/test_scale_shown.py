@@ -1,0 +1,120 @@
+"""Which scale is shown if none is asked for, when long runs were stopped on the way."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from delightful.experiments.bandit.config import ALIGN, AlignmentConfig
+from delightful.lab.cells import Plan, Sweep
+from delightful.lab.experiment import Claim, found
+from delightful.lab.results import decide, plan_for
+from delightful.lab.store import Store
+
+SEEDS = {"smoke": 2, "quick": 6, "paper": 20}
+PROGRAM = replace(ALIGN, block=3)
+
+
+def configs(scale: str) -> list[AlignmentConfig]:
+    batch = {"smoke": 1, "quick": 10, "paper": 10}[scale]
+    return [AlignmentConfig(method=method, batch=batch) for method in ("pg", "dg")]
+
+
+def apart(scale: str) -> list[AlignmentConfig]:
+    return [replace(config, error=0.3 if scale == "quick" else 0.5) for config in configs(scale)]
+
+
+SHARED = Sweep("shared", PROGRAM, configs, SEEDS)  # quick runs count towards the paper's
+APART = Sweep("apart", PROGRAM, apart, SEEDS)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    made = Store(tmp_path)
+    made.prepare()
+    return made
+
+
+def ran(store: Store, sweep: Sweep, scale: str, seeds: int, *methods: str) -> None:
+    """Store those seeds of every config, or of those `methods` alone."""
+    for cell in sweep.cells(Plan(scale, seeds, methods)):
+        zeros = np.zeros((cell.seeds, 1))
+        store.write(cell, {"step": np.zeros(1), "misalignment": zeros}, 0.0)
+
+
+def shown(store: Store, sweep: Sweep, plan: Plan | None = None) -> Plan:
+    return plan_for(sweep, store, plan or Plan("quick"), None)
+
+
+@pytest.mark.parametrize("seeds", [9, 10, 11])
+def test_a_run_that_was_stopped_is_shown_with_its_whole_blocks(store: Store, seeds: int) -> None:
+    ran(store, SHARED, "paper", seeds)  # in blocks of three: 9 and a rest
+    assert shown(store, SHARED) == Plan("paper", seeds=9)
+    assert store.table(SHARED.cells(Plan("paper", seeds=9))) is not None
+
+
+def test_it_is_shown_with_the_seeds_that_every_config_has(store: Store) -> None:
+    ran(store, SHARED, "paper", 15, "pg")
+    assert shown(store, SHARED) == Plan("quick")  # nothing to show: the plan as it was
+    ran(store, SHARED, "paper", 12, "dg")
+    assert shown(store, SHARED) == Plan("paper", seeds=12)
+
+
+def test_seeds_after_a_gap_do_not_count(store: Store) -> None:
+    ran(store, SHARED, "paper", 15)
+    (store.cells / f"{SHARED.cells(Plan('paper'))[3].id}.json").unlink()  # pg's seeds 9 to 11
+    assert shown(store, SHARED) == Plan("paper", seeds=9)
+
+
+def test_it_must_have_more_seeds_than_the_next_smaller_scale_asks_for(store: Store) -> None:
+    ran(store, SHARED, "paper", 6)
+    assert shown(store, SHARED) == Plan("quick")  # these are the runs of the quick scale too
+    ran(store, APART, "smoke", 2)
+    ran(store, APART, "paper", 6)
+    assert shown(store, APART) == Plan("smoke")
+    ran(store, APART, "paper", 9)
+    assert shown(store, APART) == Plan("paper", seeds=9)
+
+
+def test_a_complete_scale_needs_no_number_of_seeds(store: Store) -> None:
+    ran(store, SHARED, "smoke", 2)  # not a whole block
+    assert shown(store, SHARED) == Plan("smoke")
+    ran(store, SHARED, "quick", 6)
+    assert shown(store, SHARED) == Plan("quick")
+    ran(store, SHARED, "paper", 20)
+    assert shown(store, SHARED) == Plan("paper")
+
+
+@pytest.mark.parametrize("scale", ["smoke", "quick"])
+def test_more_seeds_than_a_scale_asks_for_are_used(store: Store, scale: str) -> None:
+    ran(store, APART, scale, 9)
+    assert shown(store, APART) == Plan(scale, seeds=9)
+
+
+def test_seeds_that_were_asked_for_are_left_alone(store: Store) -> None:
+    ran(store, APART, "quick", 6)
+    ran(store, APART, "paper", 12)
+    assert shown(store, APART, Plan("quick", seeds=3)) == Plan("paper", seeds=3)
+    assert shown(store, APART, Plan("quick", seeds=7)) == Plan("quick", seeds=7)  # none has just 7
+
+
+def test_a_scale_that_was_asked_for_is_left_alone(store: Store) -> None:
+    ran(store, SHARED, "paper", 12)
+    for plan in (Plan("smoke"), Plan("quick"), Plan("paper"), Plan("paper", seeds=3)):
+        assert plan_for(SHARED, store, plan, plan.scale) == plan
+
+
+def test_what_else_was_asked_for_is_kept(store: Store) -> None:
+    ran(store, SHARED, "paper", 12, "pg")
+    plan = Plan("quick", methods=("pg",), changes={"baseline": "0.5"})
+    assert shown(store, SHARED, plan) == replace(plan, scale="paper", seeds=12)
+    assert plan_for(None, store, plan, None) == plan
+
+
+def test_a_decision_on_a_stopped_run_says_how_many_seeds_it_has(store: Store) -> None:
+    claim = Claim("a/claim", "", "", "", lambda table: found("rows", len(table), True), SHARED)
+    ran(store, SHARED, "paper", 13)
+    decision = decide(claim, store, Plan("quick"))
+    assert (decision.finding.value, decision.runs) == (24, 12)
+    assert decision.command.startswith("delightful run shared --scale paper --seeds 12 &&")
