@@ -11,14 +11,21 @@ from unittest import mock
 
 import polars as pl
 import pytest
+from matplotlib import pyplot as plt
 
 from delightful.experiments import EXPERIMENTS
 from delightful.experiments.bandit.sweep import ALIGNMENT
 from delightful.lab.cells import Plan
 from delightful.lab.errors import LabError
-from delightful.lab.experiment import Claim, found
+from delightful.lab.experiment import Claim, Drawing, found
 from delightful.lab.progress import run_missing
-from delightful.lab.results import claims_markdown, decide, draw, plan_for
+from delightful.lab.results import (
+    NothingToDrawError,
+    claims_markdown,
+    decide,
+    draw,
+    plan_for,
+)
 from delightful.lab.statistics import Estimate
 from delightful.lab.store import Store
 
@@ -215,6 +222,13 @@ def test_a_figure_drawn_twice_is_the_same_to_the_byte(
 def test_a_figure_without_its_runs_names_the_command(tmp_path: Path) -> None:
     with pytest.raises(LabError, match="give `delightful run bandit/alignment --scale quick`"):
         draw(FIGURES["bandit/alignment"], Store(tmp_path), Plan("quick"), tmp_path)
+
+
+def test_a_figure_with_nothing_to_draw_says_so_and_writes_nothing(tmp_path: Path) -> None:
+    empty = replace(FIGURES["gate/coefficient"], draw=lambda: Drawing(plt.figure(), pl.DataFrame()))
+    with pytest.raises(NothingToDrawError, match="gate/coefficient has nothing to draw"):
+        draw(empty, Store(tmp_path), Plan("quick"), tmp_path / "figures")
+    assert not (tmp_path / "figures").exists()
 
 
 def test_the_table_of_claims_has_a_row_for_each(store: Store) -> None:
