@@ -76,7 +76,9 @@ def parameters(config: MnistConfig) -> int:
 
 def _seconds(config: MnistConfig) -> float:
     """On one core: products, Adam, draws, and an overhead per step; then the evaluations."""
-    step = flops(config) / 1.3e11 + 8e-10 * parameters(config)
+    weights = parameters(config)
+    # Beyond 300,000 parameters Adam's state does not fit into the cache.
+    step = flops(config) / 1.3e11 + 8e-10 * weights + 3e-9 * max(0, weights - 300_000)
     step += 8e-9 * config.batch * (config.samples + 20) + 5e-5
     evaluation = 10_000 * flops(config) / config.batch / 2 / 1e11
     return config.steps * step + config.records * (evaluation + 2 * config.looks * step)

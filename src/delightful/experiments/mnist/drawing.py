@@ -3,7 +3,7 @@
 from typing import Any
 
 import polars as pl
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from delightful.lab import style
 from delightful.lab.curves import by_step, label, methods
@@ -112,7 +112,15 @@ def _line(axis: Any, part: pl.DataFrame, x: str, colour: str, **line: Any) -> An
 
 
 def percent(axis: Any) -> None:
-    """The y axis in per cent, also where a logarithmic one would print powers of ten."""
-    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g}%"))
+    """The y axis in per cent, a logarithmic one with ticks at 1, 2, 5, 10 and so on."""
     if axis.get_yscale() == "log":
+        axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axis.yaxis.set_minor_formatter(NullFormatter())
+    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.3g}%"))
+
+
+def ticks(axis: Any, values: Any) -> None:
+    """A logarithmic x axis with the values that were run, and no others."""
+    axis.set_xscale("log")
+    axis.set_xticks(list(values), labels=[f"{value:g}" for value in values])
+    axis.xaxis.set_minor_locator(NullLocator())

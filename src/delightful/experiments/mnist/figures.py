@@ -14,6 +14,7 @@ from delightful.experiments.mnist.drawing import (
     level,
     main_runs,
     percent,
+    ticks,
 )
 from delightful.lab import style
 from delightful.lab.curves import label, methods, side_by_side
@@ -40,11 +41,12 @@ def draw_limit(table: pl.DataFrame) -> Drawing:
         rows = drawn.filter(pl.col("baseline") == baseline)
         parts.append(against(axis, rows, "samples", "train_error", keys=("method", "baseline")))
         parts.append(level(axis, floor, "PG oracle", "black", "--"))
-        axis.set(title=f"baseline: {baseline}", xscale="log", xlabel="samples per image S")
+        axis.set(title=f"baseline: {baseline}", yscale="log", xlabel="samples per image S")
+        ticks(axis, sorted(drawn["samples"].unique().to_list()))
         percent(axis)
-    top = max(axis.get_ylim()[1] for axis in axes)
+    low, high = zip(*(axis.get_ylim() for axis in axes), strict=True)
     for axis in axes:
-        axis.set_ylim(0, top)
+        axis.set_ylim(min(low), max(high))
     axes[0].set_ylabel("error at the end of training")
     style.legend(axes[0])
     return Drawing(figure, pl.concat(parts, how="diagonal"))
@@ -197,10 +199,9 @@ def draw_gate(table: pl.DataFrame) -> Drawing:
     for axis, metrics, colours in zip(axes, kinds, shades, strict=True):
         for (metric, text), colour in zip(metrics.items(), colours, strict=True):
             parts.append(along(axis, rows, metric, named=text, colour=colour))
-        axis.set_ylim(0, 1)
         style.legend(axis)
-    axes[0].set(title=f"(a) mean gate of {label(name)}", ylabel="gate w")
-    axes[1].set(title="(b) share of actions by gate", ylabel="share")
+    axes[0].set(title=f"(a) mean gate of {label(name)}", ylabel="gate w", ylim=(0, 1))
+    axes[1].set(title="(b) share of actions by gate", ylabel="share", yscale="log")
     return Drawing(figure, pl.concat(parts))
 
 
@@ -263,7 +264,7 @@ FIGURES = (
         "mnist/batch",
         "Figure 17",
         "Batch size",
-        "Error at the end of training. At the quick scale B = 1000 has a tenth of the steps.",
+        "Error at the end of training. At the quick scale B = 1000 has 2,000 steps, not 10,000.",
         _sensitivity("batch", "batch size B"),
         sweep.BATCH,
     ),
@@ -271,8 +272,8 @@ FIGURES = (
         "mnist/width",
         "Figure 18",
         "Network width",
-        "Error at the end of training. At the quick scale widths from 1024 have a tenth of the "
-        "steps: compare the methods there, not the widths.",
+        "Error at the end of training. At the quick scale widths from 1024 have 500 steps, not "
+        "10,000: compare the methods there, not the widths.",
         _sensitivity("width", "hidden width W"),
         sweep.WIDTH,
     ),
@@ -300,8 +301,8 @@ FIGURES = (
         "mnist/gate",
         "beyond the paper",
         "What the gate does to MNIST",
-        "In expectation over the policy's actions on a fresh batch: a wrong answer that the "
-        "policy found unlikely is held back; right answers are mostly expected, near ½.",
+        "In expectation over the policy's actions on fresh batches: right answers are mostly "
+        "expected, with a gate near ½; wrong ones are mostly surprises, and are held back.",
         draw_gate,
         sweep.CURVES,
     ),
