@@ -68,10 +68,10 @@ def curve(
         axis.fill_between(x, mean - error, mean + error, color=colour, alpha=0.2, linewidth=0)
 
 
-def legend(axis: Any) -> None:
+def legend(axis: Any, place: str = "best") -> None:
     """A legend, unless there is nothing to name: matplotlib would warn."""
     if axis.get_legend_handles_labels()[0]:
-        axis.legend()
+        axis.legend(loc=place)
 
 
 def colours(names: Iterable[str]) -> list[str]:

@@ -117,17 +117,29 @@ def draw_entropy(table: pl.DataFrame) -> Drawing:
         ends.filter(pl.col("entropy") > 0),
         "entropy",
         "train_error",
-        named=" with entropy bonus, against its coefficient",
+        named=" + entropy bonus, by coefficient",
     )
     gated = by_option(table, "dg", "temperature")
-    heat = against(axis, gated, "temperature", "train_error", named=", against η")
+    heat = against(axis, gated, "temperature", "train_error", named=", by η")
     plain = ends.filter(pl.col("method") == "pg", pl.col("entropy") == 0)
     without = level(axis, plain, "PG", style.COLOURS["pg"], "--")
     axis.set(xscale="log", yscale="log", xlabel="coefficient or temperature")
     axis.set_ylabel("error at the end of training")
     percent(axis)
-    style.legend(axis)
+    style.legend(axis, "upper left")
     return Drawing(figure, pl.concat([bonus, heat, without], how="diagonal"))
+
+
+def _by_steps(axis: Any, rows: pl.DataFrame, field: str) -> list[pl.DataFrame]:
+    """A line for each length of runs; shorter ones hollow, since they are not to be compared."""
+    longest, *shorter = sorted(rows["steps"].unique().to_list(), reverse=True)
+    keys = ("method", "baseline", "steps")
+    parts = [against(axis, rows.filter(steps=longest), field, "train_error", keys=keys)]
+    for steps in shorter:
+        mine, name = rows.filter(steps=steps), f", {steps} steps"
+        hollow = {"linestyle": ":", "mfc": "white"}
+        parts.append(against(axis, mine, field, "train_error", keys=keys, named=name, **hollow))
+    return parts
 
 
 def _sensitivity(field: str, title: str) -> Any:
@@ -140,8 +152,7 @@ def _sensitivity(field: str, title: str) -> Any:
         parts = []
         for axis, baseline in zip(axes, names, strict=True):
             rows = ends.filter(pl.col("baseline") == baseline)
-            keys = ("method", "baseline", "steps")
-            parts.append(against(axis, rows, field, "train_error", keys=keys))
+            parts += _by_steps(axis, rows, field)
             axis.set(xscale="log", yscale="log", xlabel=title)
             axis.set_title(f"baseline: {baseline}" if len(names) > 1 else "")
             percent(axis)
@@ -177,7 +188,7 @@ def _depths(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
             rows.filter(pl.col("layers") == layers),
             "train_error",
             keys=("method", "layers"),
-            named=f", {layers}",
+            named=f", {layers} hidden",
             linestyle=line,
         )
         for layers, line in zip(sorted(rows["layers"].unique(), reverse=True), _LINES, strict=False)
