@@ -21,7 +21,8 @@ def summary(rows: list[dict]) -> str:
         title = f"`{experiment.name}`: {experiment.title} ({experiment.section})"
         lines.append(f"| {title} | {' | '.join(map(str, counts))} | {words} |")
     lines += ["", "Of these, not or not wholly reproduced:", ""]
-    lines += ["| the paper says | here, with 95% interval | verdict | command |", "|---|---|---|---|"]
+    lines.append("| the paper says | here, with 95% interval | verdict | command |")
+    lines.append("|---|---|---|---|")
     for row in rows:
         if row["verdict"] != "reproduced":
             here = f"{row['measures']}: {row['text']}" if row["measures"] else ""

@@ -36,6 +36,7 @@ _STYLE: dict[Any, Any] = {
     "grid.linewidth": 0.6,
     "lines.linewidth": 1.6,
     "legend.frameon": False,
+    "legend.fontsize": 8,
     "figure.constrained_layout.use": True,
     # the same drawing gives the same bytes
     "svg.hashsalt": "delightful",

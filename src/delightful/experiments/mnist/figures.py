@@ -178,22 +178,23 @@ def _form(name: str, parameter: str, symbol: str, title: str) -> Any:
     return draw
 
 
-def _depths(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
-    axis.set(title="hidden layers", ylabel="error on training batches", yscale="log")
-    percent(axis)
+def draw_depth(table: pl.DataFrame) -> Drawing:
+    """Learning curves, a panel for each number of hidden layers."""
     rows = main_runs(table)
-    parts = [
-        along(
-            axis,
-            rows.filter(pl.col("layers") == layers),
-            "train_error",
-            keys=("method", "layers"),
-            named=f", {layers} hidden",
-            linestyle=line,
-        )
-        for layers, line in zip(sorted(rows["layers"].unique(), reverse=True), _LINES, strict=False)
-    ]
-    return pl.concat(parts)
+    depths = sorted(rows["layers"].unique().to_list(), reverse=True)
+    figure, axes = style.panels(len(depths))
+    parts = []
+    for axis, layers in zip(axes, depths, strict=True):
+        mine = rows.filter(layers=layers)
+        parts.append(along(axis, mine, "train_error", keys=("method", "layers")))
+        axis.set(title=f"hidden layers: {layers}", yscale="log")
+        percent(axis)
+    low, high = zip(*(axis.get_ylim() for axis in axes), strict=True)
+    for axis in axes:
+        axis.set_ylim(min(low), max(high))
+    axes[0].set_ylabel("error on training batches")
+    style.legend(axes[0])
+    return Drawing(figure, pl.concat(parts))
 
 
 def draw_gate(table: pl.DataFrame) -> Drawing:
@@ -303,9 +304,8 @@ FIGURES = (
         "mnist/depth",
         "beyond the paper",
         "One hidden layer or two",
-        "The paper's 'two-layer' network read as two hidden layers (solid, the default) or as one "
-        "(dashed).",
-        side_by_side(_depths),
+        "The paper's 'two-layer' network read as two hidden layers, the default, or as one.",
+        draw_depth,
         sweep.DEPTH,
     ),
     Figure(
