@@ -69,7 +69,7 @@ def curve(
         axis.fill_between(x, mean - error, mean + error, color=colour, alpha=0.2, linewidth=0)
 
 
-def legend(axis: Any, place: str = "best") -> None:
+def legend(axis: Any, place: str | tuple[float, float] = "best") -> None:
     """A legend, unless there is nothing to name: matplotlib would warn."""
     if axis.get_legend_handles_labels()[0]:
         axis.legend(loc=place)

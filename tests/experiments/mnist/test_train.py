@@ -13,7 +13,6 @@ from delightful.experiments.mnist import network, train
 from delightful.experiments.mnist.config import MnistConfig, flops, parameters
 from delightful.experiments.mnist.data import Mnist, fetch
 from delightful.lab.compiling import OverSeeds
-from delightful.weights import METHODS
 
 SMALL = MnistConfig(batch=20, width=8, steps=6, records=2, looks=2)
 
@@ -31,8 +30,8 @@ DATA = Mnist(*map(jnp.asarray, (*_digits(500), *_digits(200))))
 run = OverSeeds(train.train, data=lambda: (DATA,), fills_core=True)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_every_registered_method_trains(method) -> None:
+@pytest.mark.parametrize("method", ["awr", "mpo"])  # one that weighs samples alone, one that not
+def test_any_registered_method_trains(method) -> None:
     curves = run(replace(SMALL, method=method, samples=3), np.arange(1))
     assert curves["step"].tolist() == [3, 6]
     for name, values in curves.items():

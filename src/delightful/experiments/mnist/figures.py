@@ -211,9 +211,10 @@ def draw_gate(table: pl.DataFrame) -> Drawing:
     for axis, metrics, colours in zip(axes, kinds, shades, strict=True):
         for (metric, text), colour in zip(metrics.items(), colours, strict=True):
             parts.append(along(axis, rows, metric, named=text, colour=colour))
-        style.legend(axis)
     axes[0].set(title=f"(a) mean gate of {label(name)}", ylabel="gate w", ylim=(0, 1))
     axes[1].set(title="(b) share of actions by gate", ylabel="share", yscale="log")
+    style.legend(axes[0])
+    style.legend(axes[1], (0.6, 0.62))  # between the lines
     return Drawing(figure, pl.concat(parts))
 
 
