@@ -18,7 +18,8 @@ class MnistConfig:
     baseline: str = chosen(
         "expected",
         "b in U = R − b. Figure 3 names four; which one Figures 2, 4 and 14–19 use is not stated. "
-        "The text singles out expected, the one that needs no label. It is E[R|x] as the agent "
+        "The text singles out expected, and in a trial of all four it came nearest to what the "
+        "text says of Figure 2. It needs no label: it is E[R|x] as the agent "
         "believes it: were the label drawn from π, the chance of being right would be Σπ²",
     )
     samples: int = stated(
