@@ -20,7 +20,7 @@ def summary(rows: list[dict]) -> str:
         words = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(*seeds) or "exact"
         title = f"`{experiment.name}`: {experiment.title} ({experiment.section})"
         lines.append(f"| {title} | {' | '.join(map(str, counts))} | {words} |")
-    lines += ["", "Of these, not or not wholly reproduced:", ""]
+    lines += ["", "Of these, not wholly reproduced, or not run:", ""]
     lines.append("| the paper says | here, with 95% interval | verdict | command |")
     lines.append("|---|---|---|---|")
     for row in rows:

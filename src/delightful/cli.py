@@ -68,7 +68,7 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
         "--scale",
         choices=("smoke", "quick", "paper"),
         help="smoke: seconds, a test; quick: minutes; paper: the paper's seeds and steps "
-        "(default: quick to run, the largest complete one to look at)",
+        "(default: quick to run, the largest that the store can show to look at)",
     )
     command.add_argument("--seeds", type=int, help="seeds per config, instead of the scale's")
     command.add_argument(

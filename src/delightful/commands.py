@@ -32,6 +32,7 @@ from delightful.lab.results import (
     draw,
     plan_for,
 )
+from delightful.lab.runners import cores
 from delightful.lab.store import Store, cannot_write, to_parquet, write_whole
 from delightful.weights import find_method
 
@@ -77,9 +78,7 @@ def _plan(options: Namespace) -> Plan:
 
 def _workers(options: Namespace) -> int:
     if options.workers is None:
-        if hasattr(os, "sched_getaffinity"):  # the cores we may use, where the system can tell
-            return len(os.sched_getaffinity(0))
-        return os.cpu_count() or 1
+        return cores()
     if options.workers < 1:
         raise LabError(f"--workers must be at least 1, got {options.workers}.")
     return int(options.workers)

@@ -18,6 +18,7 @@ from delightful.benchmarks.workers import Workers, workers
 from delightful.experiments.mnist.config import MnistConfig, flops
 from delightful.experiments.mnist.data import fetch
 from delightful.lab.errors import LabError
+from delightful.lab.runners import cores
 from delightful.lab.statistics import bootstrap
 
 GOALS = {"ratio_to_torch": 4.0, "fraction_of_matmul_peak": 0.7}
@@ -45,8 +46,8 @@ def measure(steps: int = 2000, rounds: int = 10) -> dict[str, Any]:
         )
     fetch()
     os.environ["DELIGHTFUL_BENCH_STEPS"] = str(steps)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    with workers(cores or 1, "delightful.benchmarks.mnist:tasks") as machine:
+    processes = cores()
+    with workers(processes, "delightful.benchmarks.mnist:tasks") as machine:
         from delightful.benchmarks.torch_mnist import Trainer
 
         trainer = Trainer(_config(steps))
@@ -54,11 +55,11 @@ def measure(steps: int = 2000, rounds: int = 10) -> dict[str, Any]:
         trainer.train(steps // _TORCH_SHARE)
         ours, theirs = [], []
         for _ in range(rounds):
-            ours.append((cores or 1) * steps / machine.seconds("train"))
+            ours.append(processes * steps / machine.seconds("train"))
             start = time.perf_counter()
             trainer.train(steps // _TORCH_SHARE)
             theirs.append(steps // _TORCH_SHARE / (time.perf_counter() - start))
-        best = _peak(machine, cores or 1)
+        best = _peak(machine, processes)
     speed, plain = np.array(ours), np.array(theirs)
     ratio = bootstrap(speed / plain, np.median)
     fraction = bootstrap(speed * flops(_config(steps)) / best, np.median)
@@ -70,13 +71,13 @@ def measure(steps: int = 2000, rounds: int = 10) -> dict[str, Any]:
         "matmul_peak_gflops": best / 1e9,
         "fraction_of_matmul_peak": fraction.value,
         "fraction_of_matmul_peak_interval": [fraction.low, fraction.high],
-        "processes": cores,
+        "processes": processes,
         "steps": steps,
         "rounds": rounds,
     }
 
 
-def _peak(machine: Workers, cores: int) -> float:
+def _peak(machine: Workers, processes: int) -> float:
     """Operations per second in the fastest of all products, by the whole machine."""
     by_torch = peak.torch_products()
     best = 0.0
@@ -85,7 +86,7 @@ def _peak(machine: Workers, cores: int) -> float:
         machine.seconds(name)
         by_torch[name]()
         for _ in range(10):
-            best = max(best, cores * peak.flops(size) / machine.seconds(name))
+            best = max(best, processes * peak.flops(size) / machine.seconds(name))
             start = time.perf_counter()
             by_torch[name]()
             best = max(best, peak.flops(size) / (time.perf_counter() - start))

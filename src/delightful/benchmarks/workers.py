@@ -1,12 +1,13 @@
 """The whole machine at work: one process per core, all told to do the same thing at once."""
 
 import contextlib
-import importlib
 import multiprocessing
 import time
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from typing import Any
+
+from delightful.lab.cells import named
 
 
 class Workers:
@@ -45,8 +46,7 @@ def workers(count: int, setup: str) -> Iterator[Workers]:
 
 
 def _work(pipe: Connection, setup: str) -> None:
-    module, _, function = setup.partition(":")
-    tasks: dict[str, Any] = getattr(importlib.import_module(module), function)()
+    tasks: dict[str, Any] = named(setup)()
     while True:
         name = pipe.recv()
         tasks[name]()

@@ -40,14 +40,15 @@ class Program:
     def make_ready(self) -> None:
         """Fetch what the program needs, such as a data set, once for all processes."""
         if self.prepare:
-            _named(self.prepare)()
+            named(self.prepare)()
 
     def run(self, config: Config, seeds: np.ndarray) -> Curves:
-        curves: Curves = _named(self.entry)(config, seeds)
+        curves: Curves = named(self.entry)(config, seeds)
         return curves
 
 
-def _named(entry: str) -> Callable[..., Any]:
+def named(entry: str) -> Callable[..., Any]:
+    """The function that "module:function" names."""
     module, _, name = entry.partition(":")
     function: Callable[..., Any] = getattr(importlib.import_module(module), name)
     return function

@@ -23,6 +23,13 @@ from delightful.lab.errors import LabError
 from delightful.lab.store import Store
 
 
+def cores() -> int:
+    """How many this process may use, where the system can tell."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def run_cell(cell: Cell, store: Store) -> float:
     """Run one cell unless another process has just done so; the seconds it took, 0 if none."""
     with store.lock(cell):
