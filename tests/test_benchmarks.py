@@ -3,9 +3,12 @@
 import time
 
 import pytest
+import torch
 
-from delightful.benchmarks import estimator, mnist
+from delightful.benchmarks import estimator, mnist, peak, tokens
 from delightful.benchmarks.timing import ratio
+from delightful.benchmarks.torch_tokens import Trainer
+from delightful.experiments.tokens.config import TokensConfig
 
 
 def test_the_ratio_of_two_sleeps_is_that_of_their_lengths() -> None:
@@ -35,3 +38,60 @@ def test_bench_mnist_measures_the_whole_machine_and_pytorch() -> None:
     text = mnist.describe(figures)
     assert "goal 4: missed" in text
     assert "goal 0.7: held" in text
+
+
+SMALL = TokensConfig(
+    length=2, prompts=4, samples=8, width=16, layers=1, heads=2, feedforward=16, learning_rate=0.01
+)
+
+
+def test_bench_tokens_measures_the_whole_machine_pytorch_and_growth(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(peak, "SIZES", (512,))  # the larger products take seconds
+    figures = tokens.measure(
+        steps=8,
+        rounds=2,
+        author=SMALL,
+        paper=SMALL,
+        growth={"length": (2, 3), "width": (16,)},
+        growth_seconds=0.02,
+    )
+    rate, each = figures["seed_steps_per_second"], figures["milliseconds_per_seed_step"]
+    assert rate * each == pytest.approx(1000)
+    assert 0 < figures["fraction_of_matmul_peak"] < 1
+    for name in ("milliseconds_per_seed_step", "ratio_to_torch", "fraction_of_matmul_peak"):
+        low, high = figures[f"{name}_interval"]
+        assert 0 < low <= figures[name] <= high
+    assert [list(row) for row in figures["growth"].values()] == [["2", "3"], ["16"]]
+    paper = 1000 / figures["paper_network_seed_steps_per_second"]
+    assert figures["growth"]["length"]["2"] == figures["growth"]["width"]["16"] == paper
+    assert "goal at most 10: held" in tokens.describe(figures | {"milliseconds_per_seed_step": 9.9})
+    text = tokens.describe(figures | {"milliseconds_per_seed_step": 10.1})
+    assert "goal at most 10: missed" in text
+    assert "not measured" in text
+
+
+def test_the_pytorch_side_learns_token_reversal() -> None:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # on a busy machine, several wait for each other at every operation
+    try:
+        trainer = Trainer(SMALL)
+        before, after = trainer.train(5), trainer.train(150)  # the last hundred count
+    finally:
+        torch.set_num_threads(threads)
+    assert before > 0.3
+    assert after < 0.1
+
+
+@torch.no_grad()
+def test_the_pytorch_side_samples_from_the_policy_that_it_trains() -> None:
+    trainer = Trainer(TokensConfig(length=4, width=16, layers=2, heads=2))
+    prompts = torch.randint(2, (5, 4))
+    answers = trainer.answer(prompts)
+    caches = [torch.empty(2, 5, 2, 7, 8) for _ in range(2)]
+    one_by_one = [trainer.policy(prompts, caches)[:, -1]]
+    for i in range(3):
+        one_by_one.append(trainer.policy(answers[:, i : i + 1], caches, 4 + i)[:, -1])
+    whole = trainer.policy(torch.cat([prompts, answers[:, :-1]], dim=1))[:, 3:]
+    torch.testing.assert_close(torch.stack(one_by_one, dim=1), whole)

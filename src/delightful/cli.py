@@ -44,7 +44,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     reproduce = add("reproduce", "run, draw, check and report", names="experiments; default: all")
     export = add("export", "a sweep's runs as CSV or Parquet", names="one sweep")
-    bench = add("bench", "benchmarks, as ratios measured side by side", names="estimator or mnist")
+    bench = add(
+        "bench", "benchmarks, as ratios measured side by side", names="estimator, mnist or tokens"
+    )
     add("data", "fetch and verify a data set", names="mnist")
 
     for command in (listing, run, figure, claims, report, reproduce, export):

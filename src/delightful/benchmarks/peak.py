@@ -5,6 +5,9 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 
+from delightful.benchmarks.timing import seconds
+from delightful.benchmarks.workers import Workers
+
 SIZES = (512, 1024, 2048)
 _REPEATS = 4
 
@@ -42,3 +45,20 @@ def torch_products() -> dict[str, Callable[[], object]]:
         return run
 
     return {f"product {size}": task(size) for size in SIZES}
+
+
+def reached(machine: Workers, processes: int) -> float:
+    """Operations per second in the fastest of all products, by the whole machine.
+
+    Our processes must have `products()` among their tasks.
+    """
+    by_torch = torch_products()
+    best = 0.0
+    for size in SIZES:
+        name = f"product {size}"
+        machine.seconds(name)
+        by_torch[name]()
+        for _ in range(10):
+            best = max(best, processes * flops(size) / machine.seconds(name))
+            best = max(best, flops(size) / seconds(by_torch[name]))
+    return best

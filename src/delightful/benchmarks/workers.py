@@ -11,7 +11,7 @@ from delightful.lab.cells import named
 
 
 class Workers:
-    """Processes that have each built the tasks of `setup`, "module:function" -> {name: task}."""
+    """Processes that have each built the tasks of a setup, {name: task}."""
 
     def __init__(self, pipes: list[Connection]) -> None:
         self._pipes = pipes
@@ -28,11 +28,13 @@ class Workers:
 
 
 @contextlib.contextmanager
-def workers(count: int, setup: str) -> Iterator[Workers]:
+def workers(count: int, setup: str, *arguments: Any) -> Iterator[Workers]:
+    """setup: "module:function" -> {name: task}, called with the arguments in each process."""
     context = multiprocessing.get_context("spawn")  # JAX's threads would not survive a fork
     pairs = [context.Pipe() for _ in range(count)]
     processes = [
-        context.Process(target=_work, args=(theirs, setup), daemon=True) for _, theirs in pairs
+        context.Process(target=_work, args=(theirs, setup, *arguments), daemon=True)
+        for _, theirs in pairs
     ]
     for process, (_, theirs) in zip(processes, pairs, strict=True):
         process.start()
@@ -45,8 +47,8 @@ def workers(count: int, setup: str) -> Iterator[Workers]:
             process.join()
 
 
-def _work(pipe: Connection, setup: str) -> None:
-    tasks: dict[str, Any] = named(setup)()
+def _work(pipe: Connection, setup: str, *arguments: Any) -> None:
+    tasks: dict[str, Any] = named(setup)(*arguments)
     while True:
         name = pipe.recv()
         tasks[name]()

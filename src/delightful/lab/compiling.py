@@ -1,6 +1,7 @@
 """One compiled program per array shape: floats are traced, everything else is static.
 
-Sweeping a learning rate, a temperature or any other float never recompiles. Every process is
+Sweeping a learning rate, a temperature or any other float never recompiles; nor does a word that
+only chooses among results, if the program says so. Every process is
 single-threaded, one per core: that keeps XLA's threads from competing, and the result does not
 depend on how many there are.
 """
@@ -8,7 +9,7 @@ depend on how many there are.
 import dataclasses
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,8 @@ class OverSeeds:
     fills_core: whether one seed's products are large enough to keep a core busy. Its seeds then
         run one after the other on a CPU, where side by side they would only spill the cache; all
         others run side by side.
+    words: fields that name one of some words; `train` gets them as their places among these,
+        traced.
     """
 
     def __init__(
@@ -49,10 +52,12 @@ class OverSeeds:
         *,
         data: Callable[[], tuple[Any, ...]] = tuple,
         fills_core: bool = False,
+        words: Mapping[str, tuple[str, ...]] | None = None,
     ) -> None:
         self._train = train
         self._data = functools.cache(data)
         self._fills_core = fills_core
+        self._words = words or {}
         self.compiled = functools.cache(self._compile)
 
     def __call__(self, config: Config, seeds: np.ndarray) -> Curves:
@@ -64,8 +69,11 @@ class OverSeeds:
         method, options = parse_method(config.method)
         traced = {name: value for name, value in options.items() if isinstance(value, float)}
         fixed = tuple((name, value) for name, value in options.items() if name not in traced)
-        static = dataclasses.replace(config, method=method.name, **dict.fromkeys(floats, 0.0))
-        program = functools.partial(self.compiled(static, fixed), floats, traced, self._data())
+        places = {name: words.index(getattr(config, name)) for name, words in self._words.items()}
+        erased = dict.fromkeys(floats, 0.0) | dict.fromkeys(places, "")
+        static = dataclasses.replace(config, method=method.name, **erased)
+        compiled = self.compiled(static, fixed)
+        program = functools.partial(compiled, floats | places, traced, self._data())
         seeds = np.asarray(seeds, dtype=np.uint32)
         if self._one_after_the_other():
             runs = [program(seed) for seed in seeds]
@@ -84,8 +92,8 @@ class OverSeeds:
     ) -> Callable[..., Any]:
         import jax
 
-        def one(floats: dict[str, Any], options: dict[str, Any], data: Any, seed: Any) -> Any:
-            config = dataclasses.replace(static, **floats)
+        def one(fields: dict[str, Any], options: dict[str, Any], data: Any, seed: Any) -> Any:
+            config = dataclasses.replace(static, **fields)
             options = {**dict(static_options), **options}
             return self._train(config, options, jax.random.key(seed), *data)
 

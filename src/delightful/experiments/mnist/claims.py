@@ -6,8 +6,9 @@ import numpy as np
 import polars as pl
 
 from delightful.experiments.mnist import sweep
-from delightful.experiments.mnist.drawing import at_end, main_runs
+from delightful.experiments.mnist.drawing import main_runs
 from delightful.lab.curves import pg_and_dg, seeds_by_steps
+from delightful.lab.drawing import at_end
 from delightful.lab.experiment import ClaimBook, Finding, NotMeasuredError, found
 from delightful.lab.statistics import Estimate, bootstrap_difference, bootstrap_ratio
 

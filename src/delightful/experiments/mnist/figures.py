@@ -6,18 +6,10 @@ import polars as pl
 
 from delightful.experiments.mnist import sweep
 from delightful.experiments.mnist.config import BASELINES
-from delightful.experiments.mnist.drawing import (
-    against,
-    along,
-    at_end,
-    by_option,
-    level,
-    main_runs,
-    percent,
-    ticks,
-)
+from delightful.experiments.mnist.drawing import by_option, main_runs
 from delightful.lab import style
 from delightful.lab.curves import label, methods, side_by_side
+from delightful.lab.drawing import against, along, at_end, level, percent, ticks
 from delightful.lab.experiment import Drawing, Figure
 
 _LINES = ("-", "--", ":", "-.")
@@ -40,7 +32,7 @@ def draw_limit(table: pl.DataFrame) -> Drawing:
     for axis, baseline in zip(axes, names, strict=True):
         rows = drawn.filter(pl.col("baseline") == baseline)
         parts.append(against(axis, rows, "samples", "train_error", keys=("method", "baseline")))
-        parts.append(level(axis, floor, "PG oracle", "black", "--"))
+        parts.append(level(axis, floor, "train_error", "PG oracle", colour="black", line="--"))
         axis.set(title=f"baseline: {baseline}", yscale="log", xlabel="samples per image S")
         ticks(axis, sorted(drawn["samples"].unique().to_list()))
         percent(axis)
@@ -122,7 +114,7 @@ def draw_entropy(table: pl.DataFrame) -> Drawing:
     gated = by_option(table, "dg", "temperature")
     heat = against(axis, gated, "temperature", "train_error", named=", by η")
     plain = ends.filter(pl.col("method") == "pg", pl.col("entropy") == 0)
-    without = level(axis, plain, "PG", style.COLOURS["pg"], "--")
+    without = level(axis, plain, "train_error", "PG", colour=style.COLOURS["pg"], line="--")
     axis.set(xscale="log", yscale="log", xlabel="coefficient or temperature")
     axis.set_ylabel("error at the end of training")
     percent(axis)
@@ -169,7 +161,7 @@ def _form(name: str, parameter: str, symbol: str, title: str) -> Any:
         rows = by_option(table, name, parameter)
         numbers = against(axis, rows, parameter, "train_error")
         product = ends.filter(pl.col("method") == "dg")
-        dg = level(axis, product, "DG", style.COLOURS["dg"], ":")
+        dg = level(axis, product, "train_error", "DG", colour=style.COLOURS["dg"], line=":")
         axis.set(title=title, xlabel=symbol, ylabel="error at the end of training")
         percent(axis)
         style.legend(axis)

@@ -7,8 +7,9 @@ import polars as pl
 
 from delightful.experiments.mnist import sweep
 from delightful.experiments.mnist.claims import final, gap_closed, lower, smallest
-from delightful.experiments.mnist.drawing import at_end, by_option, main_runs
+from delightful.experiments.mnist.drawing import by_option, main_runs
 from delightful.lab.curves import pg_and_dg, seeds_by_steps
+from delightful.lab.drawing import at_end
 from delightful.lab.experiment import ClaimBook, Finding, NotMeasuredError, found
 from delightful.lab.statistics import Estimate, bootstrap_ratio
 

@@ -1,0 +1,346 @@
+"""Figures 7–9 and 20–24 of the paper, and two beyond it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from delightful.experiments.tokens import sweep
+from delightful.experiments.tokens.config import TASKS
+from delightful.experiments.tokens.diagrams import draw_rewards, draw_task
+from delightful.experiments.tokens.runs import by_size, ends, with_regret
+from delightful.lab import style
+from delightful.lab.curves import label, methods, side_by_side
+from delightful.lab.drawing import against, along, level, percent, ticks
+from delightful.lab.experiment import Drawing, Figure
+from delightful.lab.statistics import power_law
+from delightful.weights import parse_method
+
+_FLOOR = 1e-4  # what a logarithmic axis shows of an error of 0
+
+
+def _error_axis(axis: Any) -> None:
+    axis.set(yscale="log", ylim=(_FLOOR, 0.7))
+    percent(axis)
+
+
+def draw_error(table: pl.DataFrame) -> Drawing:
+    """Error against batches of episodes, and against gradient steps."""
+    figure, axes = style.panels(2)
+    rows = with_regret(table)
+    parts = [along(axes[0], rows, "error")]
+    fewest = rows.group_by("method").agg(pl.col("updates").max())["updates"].min()
+    by_update = rows.filter(pl.col("updates") <= fewest).with_columns(step=pl.col("updates"))
+    parts.append(along(axes[1], by_update, "error"))
+    for axis, title, x in zip(
+        axes,
+        ("(a) per episode", "(b) per gradient step"),
+        ("batches of episodes", "gradient steps"),
+        strict=True,
+    ):
+        _error_axis(axis)
+        axis.set(title=title, xlabel=x)
+    axes[0].set_ylabel("sequence error")
+    style.legend(axes[0])
+    names = ("batches", "gradient steps")
+    parts = [part.with_columns(x=pl.lit(name)) for part, name in zip(parts, names, strict=True)]
+    return Drawing(figure, pl.concat(parts))
+
+
+def _fits(axis: Any, rows: pl.DataFrame, field: str) -> pl.DataFrame:
+    """Regret against a size on log-log axes, with each method's power law."""
+    numbers = against(axis, rows, field, "regret", linestyle="none")
+    laws = []
+    for name in methods(rows):
+        mine = rows.filter(pl.col("method") == name).sort("seed", field)
+        sizes = np.array(sorted(mine[field].unique().to_list()))
+        runs = mine["regret"].to_numpy().reshape(-1, len(sizes))
+        if len(sizes) < 2 or len(runs) < 2 or runs.min() <= 0:
+            continue
+        law = power_law(sizes, runs)
+        fitted = law.coefficient.value * sizes**law.exponent.value
+        (colour,) = style.colours([name])
+        text = f"{label(name)}: {law.exponent.value:.2f}"
+        axis.plot(sizes, fitted, "--", color=colour, lw=1, label=text)
+        laws.append(
+            {
+                "method": name,
+                "exponent": law.exponent.value,
+                "exponent_low": law.exponent.low,
+                "exponent_high": law.exponent.high,
+                "metric": f"exponent in {field}",
+            }
+        )
+    return pl.concat([numbers, pl.DataFrame(laws)], how="diagonal") if laws else numbers
+
+
+def draw_scaling(table: pl.DataFrame) -> Drawing:
+    """Final error against H and M, then the average error with power laws."""
+    figure, axes = style.panels(4, width=2.7)
+    symbols = {"length": "horizon H", "vocabulary": "vocabulary M"}
+    parts = []
+    for axis, (field, symbol) in zip(axes[:2], symbols.items(), strict=True):
+        rows = by_size(table, field)
+        parts.append(against(axis, rows, field, "error"))
+        axis.set(xlabel=symbol, ylabel="final error", ylim=(-0.02, None))
+        percent(axis)
+    style.legend(axes[0])
+    for axis, (field, symbol) in zip(axes[2:], symbols.items(), strict=True):
+        rows = by_size(table, field)
+        parts.append(_fits(axis, rows, field))
+        axis.set(yscale="log", ylabel="average error", xlabel=symbol)
+        percent(axis)
+        handles = [line for line in axis.get_lines() if line.get_linestyle() == "--"]
+        if handles:
+            axis.legend(handles=handles, title="exponent", title_fontsize=8)
+    for axis, field in zip(axes, (*symbols, *symbols), strict=True):
+        ticks(axis, sorted(by_size(table, field)[field].unique().to_list()))
+    for letter, axis in zip("abcd", axes, strict=True):
+        axis.set_title(f"({letter})")
+    return Drawing(figure, pl.concat(parts, how="diagonal"))
+
+
+def _map(axis: Any, table: pl.DataFrame, method: str, option: str, symbol: str) -> pl.DataFrame:
+    """The average error of a method over its option and β, as a heat map."""
+    specs = [m for m in table["method"].unique().to_list() if parse_method(m)[0].name == method]
+    rows = ends(table).filter(pl.col("method").is_in(specs))
+    options = {spec: parse_method(spec)[1][option] for spec in specs}
+    rows = rows.with_columns(
+        pl.col("method").replace_strict(options, return_dtype=pl.Float64).alias(option)
+    )
+    numbers = (
+        rows.group_by(option, "kl", "epochs")
+        .agg(mean=pl.col("regret").mean(), seeds=pl.len())
+        .sort(option, "epochs", "kl")
+        .with_columns(method=pl.lit(method), metric=pl.lit("regret"))
+    )
+    if numbers.is_empty():
+        return numbers
+    across = sorted(numbers[option].unique().to_list())
+    up = sorted(numbers.select("epochs", "kl").unique().rows())
+    grid = np.full((len(up), len(across)), np.nan)
+    for row in numbers.iter_rows(named=True):
+        grid[up.index((row["epochs"], row["kl"])), across.index(row[option])] = row["mean"]
+    axis.imshow(grid, origin="lower", aspect="auto", cmap="viridis_r", vmin=0, vmax=0.5)
+    for (i, j), value in np.ndenumerate(grid):
+        shade = "white" if value > 0.25 else "black"
+        axis.text(j, i, f"{value:.3f}", ha="center", va="center", color=shade, fontsize=7)
+    axis.set_xticks(range(len(across)), labels=[f"{x:g}" for x in across])
+    # With one pass over each batch the penalty has no gradient.
+    axis.set_yticks(range(len(up)), labels=["one pass" if e == 1 else f"{kl:g}" for e, kl in up])
+    axis.grid(visible=False)
+    axis.set(title=label(method), xlabel=symbol, ylabel="KL penalty β")
+    return numbers
+
+
+def _ppo_map(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
+    return _map(axis, table, "ppo", "clip", "clip ε")
+
+
+def _pmpo_map(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
+    return _map(axis, table, "pmpo", "preference", "preference α")
+
+
+def draw_rate(table: pl.DataFrame) -> Drawing:
+    figure, (axis,) = style.panels(1, width=3.8, height=2.7)
+    numbers = against(axis, ends(table), "learning_rate", "regret")
+    axis.set(xscale="log", yscale="log", xlabel="learning rate", ylabel="average error")
+    percent(axis)
+    style.legend(axis)
+    return Drawing(figure, numbers)
+
+
+def _extended(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
+    numbers = along(axis, table, "error")
+    _error_axis(axis)
+    axis.set(xscale="log", xlabel="batches of episodes", ylabel="sequence error")
+    return numbers
+
+
+def _grid(
+    table: pl.DataFrame, rows: Sequence[str], row_field: str, columns: Sequence[Any], field: str
+) -> Drawing:
+    """Learning curves, a panel for each pair of values."""
+    figure, axes = style.panels(len(rows) * len(columns), width=2.3, height=2.0, rows=len(rows))
+    parts = []
+    places = [(row, column) for row in rows for column in columns]
+    for axis, (row, column) in zip(axes, places, strict=True):
+        mine = table.filter(pl.col(row_field) == row, pl.col(field) == column)
+        numbers = along(axis, mine, "error", keys=("method", row_field, field))
+        parts.append(numbers)
+        words = f"{column}" if field == "task" else f"{field} {column}"
+        axis.set(title=f"{words}, {row}", xlabel="batches of episodes", ylim=(0, 0.6))
+        percent(axis)
+    axes[0].set_ylabel("sequence error")
+    style.legend(axes[0])
+    return Drawing(figure, pl.concat(parts))
+
+
+def draw_variants(table: pl.DataFrame) -> Drawing:
+    rewards = [r for r in ("bag", "sequential", "all") if r in set(table["reward"])]
+    tasks = [t for t in TASKS if t in set(table["task"])]
+    return _grid(table, rewards, "reward", tasks, "task")
+
+
+def draw_all_or_nothing(table: pl.DataFrame) -> Drawing:
+    lengths = sorted(table["length"].unique().to_list())
+    return _grid(table, [table["reward"][0]], "reward", lengths, "length")
+
+
+def draw_additive(table: pl.DataFrame) -> Drawing:
+    """Average error against α, a line for each η; dashed, REINFORCE and DG."""
+    figure, (axis,) = style.panels(1, width=4.2, height=2.9)
+    rows = ends(table)
+    specs = [m for m in rows["method"].unique().to_list() if parse_method(m)[0].name == "additive"]
+    options = {spec: parse_method(spec)[1] for spec in specs}
+    numbers = (
+        rows.filter(pl.col("method").is_in(specs))
+        .with_columns(
+            pl.col("method")
+            .replace_strict({s: o[name] for s, o in options.items()}, return_dtype=pl.Float64)
+            .alias(name)
+            for name in ("alpha", "temperature")
+        )
+        .group_by("temperature", "alpha")
+        .agg(
+            mean=pl.col("regret").mean(),
+            se=pl.col("regret").std() / pl.len().sqrt(),
+            seeds=pl.len(),
+        )
+        .sort("temperature", "alpha")
+        .with_columns(method=pl.lit("additive"), metric=pl.lit("regret"))
+    )
+    heats = sorted(numbers["temperature"].unique().to_list())
+    for shade, eta in zip(np.linspace(0.15, 0.85, max(1, len(heats))), heats, strict=False):
+        part = numbers.filter(pl.col("temperature") == eta)
+        error = None if part["se"].null_count() else part["se"]
+        colour = style.shade("viridis", float(shade))
+        name, dots = f"additive, η = {eta:g}", {"marker": "o", "ms": 3.5}
+        style.curve(axis, part["alpha"], part["mean"], error, colour=colour, label=name, **dots)
+    parts = [numbers]
+    for name, words in (("pg", "REINFORCE"), ("dg", "DG")):
+        mine = rows.filter(pl.col("method") == name)
+        shade = "black" if name == "pg" else style.COLOURS[name]
+        parts.append(level(axis, mine, "regret", words, colour=shade, line="--"))
+    axis.set(xlabel="mixture α", ylabel="average error", yscale="log")
+    percent(axis)
+    style.legend(axis)
+    return Drawing(figure, pl.concat(parts, how="diagonal"))
+
+
+def draw_gate(table: pl.DataFrame) -> Drawing:
+    """The mean gate of answers above and below their prompt's mean, and the mean surprisal."""
+    figure, axes = style.panels(2)
+    name = next((m for m in methods(table) if m.startswith("dg")), methods(table)[0])
+    rows = table.filter(pl.col("method") == name)
+    parts = [
+        along(axes[0], rows, "gate_good", named="above the baseline", colour="#2ca02c"),
+        along(axes[0], rows, "gate_bad", named="below it", colour="#d62728"),
+        along(axes[1], table, "surprisal"),
+    ]
+    axes[0].set(title=f"(a) mean gate of {label(name)}", ylabel="gate w", ylim=(0.3, 0.7))
+    axes[1].set(title="(b) surprisal of sampled tokens", ylabel="nats", yscale="log")
+    for axis in axes:
+        axis.set_xlabel("batches of episodes")
+        style.legend(axis)
+    return Drawing(figure, pl.concat(parts))
+
+
+FIGURES = (
+    Figure(
+        "tokens/task",
+        "Figure 7",
+        "The Token Reversal task",
+        "A prompt of H tokens and the answer that is asked for; arrows show what is repeated.",
+        draw_task,
+    ),
+    Figure(
+        "tokens/error",
+        "Figure 8",
+        "Sequence error on Token Reversal",
+        "The share of wrong tokens in sampled answers, H = 10 and M = 2, each method at its best "
+        "learning rate. PPO makes four passes over each batch, the others one: (a) per batch of "
+        "100 episodes, (b) per gradient step.",
+        draw_error,
+        sweep.CURVES,
+    ),
+    Figure(
+        "tokens/scaling",
+        "Figure 9",
+        "Scaling with task complexity",
+        "(a, b) Final error and (c, d) error averaged over training, against the horizon at M = 2 "
+        "and the vocabulary at H = 10. Dashed: power laws fitted to each method. The paper trains "
+        "for 10,000 batches; the quick scale for 1,000.",
+        draw_scaling,
+        sweep.SCALING,
+    ),
+    Figure(
+        "tokens/tuning",
+        "Figure 20",
+        "Tuning PPO and PMPO",
+        "Average error over clip or preference and KL penalty, with four passes over each batch; "
+        "for PMPO also with one, where the penalty has no gradient. The quick scale trains for 500 "
+        "batches, the paper's for 1,000.",
+        side_by_side(_ppo_map, _pmpo_map),
+        sweep.TUNING,
+    ),
+    Figure(
+        "tokens/learning-rate",
+        "Figure 21a",
+        "Learning rate",
+        "Error averaged over 1,000 batches.",
+        draw_rate,
+        sweep.RATE,
+    ),
+    Figure(
+        "tokens/extended",
+        "Figure 21b",
+        "Extended training",
+        "Sequence error over 10,000 batches, 2,000 at the quick scale.",
+        side_by_side(_extended),
+        sweep.EXTENDED,
+    ),
+    Figure(
+        "tokens/rewards",
+        "Figure 22",
+        "Reward structures",
+        "The same answer, wrong at two places, under each reward. Green tokens are paid for, red "
+        "ones are wrong, grey ones are right and not paid for.",
+        draw_rewards,
+    ),
+    Figure(
+        "tokens/variants",
+        "Figure 23",
+        "Eight task variants",
+        "Sequence error for four targets and two rewards.",
+        draw_variants,
+        sweep.VARIANTS,
+    ),
+    Figure(
+        "tokens/additive",
+        "Figure 24",
+        "Additive mixtures against the product",
+        "Average error of σ(((1−α)U + αℓ)/η)·U.",
+        draw_additive,
+        sweep.ADDITIVE,
+    ),
+    Figure(
+        "tokens/all-or-nothing",
+        "beyond the paper",
+        "All-or-nothing reward",
+        "An answer earns 1 if it is faultless and 0 otherwise, so at first nearly every batch "
+        "says nothing.",
+        draw_all_or_nothing,
+        sweep.ALL_OR_NOTHING,
+    ),
+    Figure(
+        "tokens/gate",
+        "beyond the paper",
+        "What the gate does to Token Reversal",
+        "(a) DG's gate at η = 1, averaged over the tokens of answers above and below the mean "
+        "reward of their prompt. (b) Mean surprisal of the sampled tokens.",
+        draw_gate,
+        sweep.CURVES,
+    ),
+)

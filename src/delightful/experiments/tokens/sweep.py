@@ -1,0 +1,136 @@
+"""Which configs and seeds the figures and claims of Token Reversal need, at each scale.
+
+The quick scale trains for less and over fewer values and seeds; its runs of the default task are
+the first seeds of the paper's.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from delightful.experiments.tokens.config import TASKS, TRAIN, TokensConfig
+from delightful.lab.cells import Sweep
+
+RIVALS: dict[str, dict[str, Any]] = {
+    "pg": {"learning_rate": 3e-4, "epochs": 1},
+    "ppo": {"learning_rate": 3e-4, "epochs": 4},
+    "pmpo": {"learning_rate": 3e-4, "epochs": 1},
+    "dg": {"learning_rate": 1e-3, "epochs": 1},
+}
+"""Each method at its best learning rate on the grid of Figure 21a.
+
+With one update per batch, PPO is REINFORCE: its ratios are all 1. It is given four passes over
+each batch, which is how it is used, and is compared both per episode and per gradient step.
+"""
+
+RATES = (1e-4, 3e-4, 1e-3, 3e-3)
+LENGTHS = (5, 10, 20, 40)
+VOCABULARIES = (2, 4, 8, 16, 32, 64)
+CLIPS = (0.05, 0.1, 0.2, 0.4, 0.8)
+PENALTIES = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
+PREFERENCES = (0.0, 0.25, 0.5, 0.75, 1.0)
+ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25)
+TEMPERATURES = (0.2, 0.5, 1.0, 2.0, 5.0)
+
+_SMOKE = TokensConfig(
+    length=3,
+    prompts=2,
+    samples=4,
+    width=8,
+    layers=1,
+    heads=1,
+    feedforward=8,
+    steps=8,
+    records=4,
+)
+
+
+def base(scale: str) -> TokensConfig:
+    return _SMOKE if scale == "smoke" else TokensConfig()
+
+
+def rivals(config: TokensConfig) -> list[TokensConfig]:
+    return [replace(config, method=name, **fields) for name, fields in RIVALS.items()]
+
+
+def _some(scale: str, values: tuple[Any, ...], quick: tuple[Any, ...]) -> tuple[Any, ...]:
+    """All values at the paper's scale, some at the quick one, two of those for a smoke test."""
+    return {"paper": values, "quick": quick, "smoke": quick[:2]}[scale]
+
+
+def _steps(config: TokensConfig, scale: str, **steps: int) -> TokensConfig:
+    return replace(config, steps=steps[scale]) if scale in steps else config
+
+
+def _curves(scale: str) -> list[TokensConfig]:
+    return rivals(base(scale))
+
+
+def _scaling(scale: str) -> list[TokensConfig]:
+    config = _steps(base(scale), scale, paper=10_000, quick=1000)
+    lengths = (3, 4) if scale == "smoke" else _some(scale, LENGTHS, (5, 10, 20))
+    vocabularies = _some(scale, VOCABULARIES, (2, 4, 8, 16))
+    longer = [replace(config, length=length) for length in lengths]
+    richer = [replace(config, vocabulary=size) for size in vocabularies]
+    return [c for varied in (*longer, *richer) for c in rivals(varied)]
+
+
+def _tuning(scale: str) -> list[TokensConfig]:
+    """The grids of PPO and PMPO with PPO's four passes, and PMPO's preferences with one pass.
+
+    With one pass KL has no gradient, and PPO no use for its clip.
+    """
+    config = replace(_steps(base(scale), scale, quick=500), **RIVALS["ppo"])
+    penalties = _some(scale, PENALTIES, (0.0, 0.03, 0.3))
+    clips = [f"ppo:clip={clip}" for clip in _some(scale, CLIPS, (0.05, 0.2, 0.8))]
+    preferences = [f"pmpo:preference={p}" for p in _some(scale, PREFERENCES, (0.0, 0.5, 1.0))]
+    tried = [replace(config, method=m, kl=kl) for m in (*clips, *preferences) for kl in penalties]
+    once = [replace(config, method=m, **RIVALS["pmpo"]) for m in preferences]
+    return [*tried, *once, *rivals(config)]
+
+
+def _rate(scale: str) -> list[TokensConfig]:
+    rates = _some(scale, RATES, RATES)
+    return [replace(c, learning_rate=rate) for rate in rates for c in rivals(base(scale))]
+
+
+def _extended(scale: str) -> list[TokensConfig]:
+    return rivals(_steps(base(scale), scale, paper=10_000, quick=2000))
+
+
+def _variants(scale: str) -> list[TokensConfig]:
+    config = _steps(base(scale), scale, quick=500)
+    rewards = ("bag", "sequential")
+    kinds = [(task, reward) for reward in rewards for task in TASKS]
+    return [c for task, reward in kinds for c in rivals(replace(config, task=task, reward=reward))]
+
+
+def _all_or_nothing(scale: str) -> list[TokensConfig]:
+    config = replace(base(scale), reward="all")
+    lengths = (3,) if scale == "smoke" else (5, 10)
+    return [c for length in lengths for c in rivals(replace(config, length=length))]
+
+
+def _additive(scale: str) -> list[TokensConfig]:
+    config = _steps(base(scale), scale, quick=500)
+    alphas = _some(scale, ALPHAS, (0.0, 0.5, 1.0, 1.25))
+    temperatures = _some(scale, TEMPERATURES, (0.2, 1.0, 5.0))
+    mixtures = [
+        replace(config, method=f"additive:alpha={alpha},temperature={eta}", learning_rate=1e-3)
+        for eta in temperatures
+        for alpha in alphas
+    ]
+    return [*mixtures, *rivals(config)]
+
+
+_SEEDS = {"smoke": 2, "quick": 2, "paper": 30}
+
+CURVES = Sweep("tokens/curves", TRAIN, _curves, _SEEDS)
+SCALING = Sweep("tokens/scaling", TRAIN, _scaling, _SEEDS)
+TUNING = Sweep("tokens/tuning", TRAIN, _tuning, _SEEDS)
+RATE = Sweep("tokens/learning-rate", TRAIN, _rate, _SEEDS)
+EXTENDED = Sweep("tokens/extended", TRAIN, _extended, _SEEDS)
+VARIANTS = Sweep("tokens/variants", TRAIN, _variants, _SEEDS)
+ALL_OR_NOTHING = Sweep("tokens/all-or-nothing", TRAIN, _all_or_nothing, _SEEDS)
+ADDITIVE = Sweep("tokens/additive", TRAIN, _additive, _SEEDS)
+
+SWEEPS = (CURVES, SCALING, TUNING, RATE, EXTENDED, VARIANTS, ALL_OR_NOTHING, ADDITIVE)
