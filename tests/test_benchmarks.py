@@ -1,14 +1,16 @@
 """The benchmarks run, and the ratio they print is one."""
 
 import time
+from types import ModuleType
 
 import pytest
 import torch
 
-from delightful.benchmarks import estimator, mnist, peak, tokens
+from delightful.benchmarks import beside_torch, estimator, mnist, peak, tokens
 from delightful.benchmarks.timing import ratio
 from delightful.benchmarks.torch_tokens import Trainer
 from delightful.experiments.tokens.config import TokensConfig
+from delightful.lab.errors import LabError
 
 
 def test_the_ratio_of_two_sleeps_is_that_of_their_lengths() -> None:
@@ -40,6 +42,15 @@ def test_bench_mnist_measures_the_whole_machine_and_pytorch() -> None:
     assert "goal 0.7: held" in text
 
 
+@pytest.mark.parametrize("benchmark", [mnist, tokens])
+def test_without_torch_the_training_benchmarks_say_what_to_install(
+    benchmark: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(beside_torch, "find_spec", lambda _: None)
+    with pytest.raises(LabError, match=r"torch, which is missing: pip install .*\.$"):
+        benchmark.measure()
+
+
 SMALL = TokensConfig(
     length=2, prompts=4, samples=8, width=16, layers=1, heads=2, feedforward=16, learning_rate=0.01
 )
@@ -49,13 +60,14 @@ def test_bench_tokens_measures_the_whole_machine_pytorch_and_growth(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(peak, "SIZES", (512,))  # the larger products take seconds
+    monkeypatch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")  # halves the time to compile
     figures = tokens.measure(
-        steps=8,
+        steps=1,  # as many as growth has here: one program less to compile
         rounds=2,
         author=SMALL,
         paper=SMALL,
         growth={"length": (2, 3), "width": (16,)},
-        growth_seconds=0.02,
+        growth_seconds=0.0,
     )
     rate, each = figures["seed_steps_per_second"], figures["milliseconds_per_seed_step"]
     assert rate * each == pytest.approx(1000)

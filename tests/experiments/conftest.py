@@ -8,41 +8,46 @@ import numpy as np
 import polars as pl
 import pytest
 
-from delightful.lab.cells import Plan, Sweep
+from delightful.lab.cells import Cell, Plan, Sweep
+from delightful.lab.store import to_table
 
-ERRORS = ("train_error", "train_greedy_error", "val_error", "val_greedy_error")
-GATES = ("gate_right", "gate_wrong", "gate_suppressed", "gate_neutral", "gate_open")
-METRICS = (*ERRORS, "misalignment_pg", "misalignment_ce", *GATES)
+Measured = Callable[[Any], Any]
+"""Gives for a config its metrics, each as a number, as one for each record, or as an array that
+broadcasts to (seeds, records)."""
 
 
-def runs_of_mnist(
-    sweep: Sweep, measured: Callable[[Any], Any], plan: Plan | None = None, seeds: int = 8
+def runs_of(
+    sweep: Sweep,
+    measured: Measured,
+    plan: Plan | None = None,
+    seeds: int = 8,
+    *,
+    metrics: tuple[str, ...],
+    records: int | None,
+    dtype: Any = np.float64,
 ) -> pl.DataFrame:
-    """What the runs of a sweep, with two records each, would have been if they had `measured`.
+    """What the runs of a sweep would have been if they had `measured`.
 
-    measured: gives for a config its errors, as one number for all four; or some of its metrics,
-        each as a number or as one for each record. The metrics not given are 0.3.
+    metrics: every one that a run has; those not measured are 0.3.
+    records: of each run; by default as many as its config says.
     """
     rng = np.random.default_rng(0)
     # The seeds differ, so that there are intervals, and their mean is what was asked for.
-    noise = np.linspace(-1e-3, 1e-3, seeds) if seeds > 1 else np.zeros(1)
+    spread = np.linspace(-0.01, 0.01, seeds)[:, None] if seeds > 1 else np.zeros((1, 1))
     parts = []
-    cells = sweep.cells(replace(plan or Plan("paper"), seeds=1))
-    for config in (replace(cell.config, records=2) for cell in cells):
-        given = measured(config)
-        given = given if isinstance(given, dict) else dict.fromkeys(ERRORS, given)
+    for cell in sweep.cells(replace(plan or Plan("paper"), seeds=1)):
+        config = replace(cell.config, records=records or cell.config.records)
+        given = dict.fromkeys(metrics, 0.3) | measured(config)
+        step = config.steps // config.records * np.arange(1, config.records + 1)
         columns = {
-            "seed": np.repeat(np.arange(seeds), 2),
-            "step": np.tile([config.steps // 2, config.steps], seeds),
+            name: (value * (1 + rng.permutation(spread)) + np.zeros_like(step)).astype(dtype)
+            for name, value in ((name, np.asarray(value)) for name, value in given.items())
         }
-        for metric in METRICS:
-            differences = np.stack([rng.permutation(noise), rng.permutation(noise)], axis=1)
-            columns[metric] = (given.get(metric, 0.3) + differences).ravel()
-        constants = {name: pl.lit(value) for name, value in asdict(config).items()}
-        parts.append(pl.DataFrame(columns).with_columns(**constants))
+        table = to_table(Cell(cell.program, config, 0, seeds), {"step": step, **columns})
+        parts.append(table.with_columns(**{k: pl.lit(v) for k, v in asdict(config).items()}))
     return pl.concat(parts)
 
 
 @pytest.fixture(scope="session")
-def runs() -> Callable[..., pl.DataFrame]:
-    return runs_of_mnist
+def table_of() -> Callable[..., pl.DataFrame]:
+    return runs_of

@@ -1,15 +1,36 @@
-"""The real MNIST, for the tests of its reading and its fetching."""
+"""The real MNIST, for the tests of its reading and its fetching; and runs on it, made up."""
 
 import gzip
 import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import polars as pl
 import pytest
 
 from delightful.experiments.mnist import data
 from delightful.lab.errors import LabError
+
+ERRORS = ("train_error", "train_greedy_error", "val_error", "val_greedy_error")
+GATES = ("gate_right", "gate_wrong", "gate_suppressed", "gate_neutral", "gate_open")
+METRICS = (*ERRORS, "misalignment_pg", "misalignment_ce", *GATES)
+
+
+@pytest.fixture(scope="session")
+def runs(table_of: Callable[..., pl.DataFrame]) -> Callable[..., pl.DataFrame]:
+    """`table_of` with two records per run; one number, if it is all that was measured, is the
+    error, of all four kinds."""
+
+    def runs_of_mnist(sweep: Any, measured: Any, *plan_and_seeds: Any) -> pl.DataFrame:
+        def metrics(config: Any) -> dict[str, Any]:
+            given = measured(config)
+            return given if isinstance(given, dict) else dict.fromkeys(ERRORS, given)
+
+        return table_of(sweep, metrics, *plan_and_seeds, metrics=METRICS, records=2)
+
+    return runs_of_mnist
 
 
 @pytest.fixture(scope="session")

@@ -1,10 +1,18 @@
-"""Compiling for tests: the programs run once or twice, so that compiling is what takes time."""
+"""Compiling for tests: the programs run once or twice, so that compiling is what takes time.
+
+And runs that were never made, of known numbers.
+"""
 
 import functools
 from collections.abc import Callable
+from typing import Any
 
 import jax
+import numpy as np
+import polars as pl
 import pytest
+
+from delightful.experiments.tokens.train import MEASURED
 
 
 @pytest.fixture(scope="session")
@@ -12,3 +20,21 @@ def quick_jit() -> Callable[..., Callable]:
     """jax.jit, with little effort spent on a fast program."""
     options = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
     return functools.partial(jax.jit, compiler_options=options)
+
+
+@pytest.fixture(scope="session")
+def runs(table_of: Callable[..., pl.DataFrame]) -> Callable[..., pl.DataFrame]:
+    """`table_of` with four records per run, of which four passes over each batch make the first
+    one comparable with all of a single pass; what is measured is the error, unless named."""
+
+    def runs_of_tokens(
+        sweep: Any, measured: Any, *plan_and_seeds: Any, records: int | None = 4
+    ) -> pl.DataFrame:
+        def metrics(config: Any) -> dict[str, Any]:
+            given = measured(config)
+            return given if isinstance(given, dict) else {"error": given}
+
+        how = {"metrics": MEASURED, "records": records, "dtype": np.float32}
+        return table_of(sweep, metrics, *plan_and_seeds, **how)
+
+    return runs_of_tokens

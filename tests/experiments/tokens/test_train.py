@@ -352,3 +352,20 @@ def test_no_float_makes_a_program_of_its_own(learned) -> None:
     first = slice(0, 5)
     for name in train.MEASURED:
         np.testing.assert_allclose(penalised[name][0, first], learned[name][0, first], atol=1e-3)
+
+
+def test_no_task_or_reward_makes_a_program_of_its_own(learned) -> None:
+    programs = train.run.compiled.cache_info().currsize
+    copied, flipped = (train.run(replace(REAL, task=t), np.arange(2)) for t in ("copy", "flip"))
+    strict, strictest = (
+        train.run(replace(REAL, reward=r), np.arange(2)) for r in ("sequential", "all")
+    )
+    assert train.run.compiled.cache_info().currsize == programs
+    np.testing.assert_allclose(copied["error"][:, 0] + flipped["error"][:, 0], 1, atol=1e-6)
+    np.testing.assert_array_equal(strict["error"][:, 0], learned["error"][:2, 0])
+    kinds = [curves["reward"][:2, 0] for curves in (strictest, strict, learned)]
+    assert np.all(kinds[0] < kinds[1])
+    assert np.all(kinds[1] < kinds[2])
+    for curves in (copied, flipped):
+        error = curves["error"]
+        assert np.all(error[:, -10:].mean(axis=1) < 0.5 * error[:, :5].mean(axis=1))

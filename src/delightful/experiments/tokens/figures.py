@@ -280,7 +280,7 @@ FIGURES = (
         "Figure 20",
         "Tuning PPO and PMPO",
         "Average error over clip or preference and KL penalty, with four passes over each batch; "
-        "for PMPO also with one, where the penalty has no gradient. The quick scale trains for 500 "
+        "for PMPO also with one, where the penalty has no gradient. The quick scale trains for 300 "
         "batches, the paper's for 1,000.",
         side_by_side(_ppo_map, _pmpo_map),
         sweep.TUNING,
@@ -297,7 +297,7 @@ FIGURES = (
         "tokens/extended",
         "Figure 21b",
         "Extended training",
-        "Sequence error over 10,000 batches, 2,000 at the quick scale.",
+        "Sequence error over 10,000 batches, 1,500 at the quick scale.",
         side_by_side(_extended),
         sweep.EXTENDED,
     ),
@@ -313,7 +313,7 @@ FIGURES = (
         "tokens/variants",
         "Figure 23",
         "Eight task variants",
-        "Sequence error for four targets and two rewards.",
+        "Sequence error for four targets and two rewards over 1,000 batches; 300 if quick.",
         draw_variants,
         sweep.VARIANTS,
     ),
@@ -321,7 +321,7 @@ FIGURES = (
         "tokens/additive",
         "Figure 24",
         "Additive mixtures against the product",
-        "Average error of σ(((1−α)U + αℓ)/η)·U.",
+        "Average error of σ(((1−α)U + αℓ)/η)·U over 1,000 batches; 300 at the quick scale.",
         draw_additive,
         sweep.ADDITIVE,
     ),

@@ -11,9 +11,9 @@ from delightful.experiments.tokens.config import TASKS, TRAIN, TokensConfig
 from delightful.lab.cells import Sweep
 
 RIVALS: dict[str, dict[str, Any]] = {
-    "pg": {"learning_rate": 3e-4, "epochs": 1},
-    "ppo": {"learning_rate": 3e-4, "epochs": 4},
-    "pmpo": {"learning_rate": 3e-4, "epochs": 1},
+    "pg": {"learning_rate": 1e-3, "epochs": 1},
+    "ppo": {"learning_rate": 1e-3, "epochs": 4},
+    "pmpo": {"learning_rate": 1e-3, "epochs": 1},
     "dg": {"learning_rate": 1e-3, "epochs": 1},
 }
 """Each method at its best learning rate on the grid of Figure 21a.
@@ -68,7 +68,7 @@ def _curves(scale: str) -> list[TokensConfig]:
 def _scaling(scale: str) -> list[TokensConfig]:
     config = _steps(base(scale), scale, paper=10_000, quick=1000)
     lengths = (3, 4) if scale == "smoke" else _some(scale, LENGTHS, (5, 10, 20))
-    vocabularies = _some(scale, VOCABULARIES, (2, 4, 8, 16))
+    vocabularies = _some(scale, VOCABULARIES, (2, 4, 8))
     longer = [replace(config, length=length) for length in lengths]
     richer = [replace(config, vocabulary=size) for size in vocabularies]
     return [c for varied in (*longer, *richer) for c in rivals(varied)]
@@ -79,26 +79,28 @@ def _tuning(scale: str) -> list[TokensConfig]:
 
     With one pass KL has no gradient, and PPO no use for its clip.
     """
-    config = replace(_steps(base(scale), scale, quick=500), **RIVALS["ppo"])
-    penalties = _some(scale, PENALTIES, (0.0, 0.03, 0.3))
+    config = _steps(base(scale), scale, quick=300)
+    penalties = _some(scale, PENALTIES, (0.0, 0.1))
     clips = [f"ppo:clip={clip}" for clip in _some(scale, CLIPS, (0.05, 0.2, 0.8))]
     preferences = [f"pmpo:preference={p}" for p in _some(scale, PREFERENCES, (0.0, 0.5, 1.0))]
-    tried = [replace(config, method=m, kl=kl) for m in (*clips, *preferences) for kl in penalties]
-    once = [replace(config, method=m, **RIVALS["pmpo"]) for m in preferences]
-    return [*tried, *once, *rivals(config)]
+    ppo, once = replace(config, **RIVALS["ppo"]), replace(config, **RIVALS["pmpo"])
+    pmpo = replace(once, epochs=ppo.epochs)
+    grid = [(ppo, method) for method in clips] + [(pmpo, method) for method in preferences]
+    tried = [replace(c, method=method, kl=kl) for c, method in grid for kl in penalties]
+    return [*tried, *(replace(once, method=m) for m in preferences), *rivals(config)]
 
 
 def _rate(scale: str) -> list[TokensConfig]:
-    rates = _some(scale, RATES, RATES)
+    rates = _some(scale, RATES, (1e-4, 3e-4, 1e-3))
     return [replace(c, learning_rate=rate) for rate in rates for c in rivals(base(scale))]
 
 
 def _extended(scale: str) -> list[TokensConfig]:
-    return rivals(_steps(base(scale), scale, paper=10_000, quick=2000))
+    return rivals(_steps(base(scale), scale, paper=10_000, quick=1500))
 
 
 def _variants(scale: str) -> list[TokensConfig]:
-    config = _steps(base(scale), scale, quick=500)
+    config = _steps(base(scale), scale, quick=300)
     rewards = ("bag", "sequential")
     kinds = [(task, reward) for reward in rewards for task in TASKS]
     return [c for task, reward in kinds for c in rivals(replace(config, task=task, reward=reward))]
@@ -106,12 +108,12 @@ def _variants(scale: str) -> list[TokensConfig]:
 
 def _all_or_nothing(scale: str) -> list[TokensConfig]:
     config = replace(base(scale), reward="all")
-    lengths = (3,) if scale == "smoke" else (5, 10)
+    lengths = (3,) if scale == "smoke" else _some(scale, (5, 10), (5,))
     return [c for length in lengths for c in rivals(replace(config, length=length))]
 
 
 def _additive(scale: str) -> list[TokensConfig]:
-    config = _steps(base(scale), scale, quick=500)
+    config = _steps(base(scale), scale, quick=300)
     alphas = _some(scale, ALPHAS, (0.0, 0.5, 1.0, 1.25))
     temperatures = _some(scale, TEMPERATURES, (0.2, 1.0, 5.0))
     mixtures = [

@@ -33,9 +33,15 @@ def rewards(reward: str | jax.Array, right: jax.Array) -> Any:
     return jax.lax.select_n(jnp.asarray(place, jnp.int32), *kinds)
 
 
-def advantages(baseline: str, reward: jax.Array) -> Any:
-    """Rewards (N, S) less their mean, over each prompt's samples or over all."""
-    return reward - jnp.mean(reward, axis=1 if baseline == "prompt" else None, keepdims=True)
+def advantages(baseline: str, reward: jax.Array, length: int) -> Any:
+    """Rewards (N, S) less their mean, over each prompt's samples or over all.
+
+    Reckoned in whole tokens, whose sums are exact: answers that are equally good must come out at
+    exactly 0, since a method such as PMPO looks at the sign alone.
+    """
+    points = jnp.round(reward * length)
+    axis, count = (1, reward.shape[1]) if baseline == "prompt" else (None, reward.size)
+    return (count * points - jnp.sum(points, axis=axis, keepdims=True)) / (count * length)
 
 
 def judge(config: TokensConfig, prompts: jax.Array, answers: jax.Array) -> tuple[Any, Any, Any]:
@@ -43,4 +49,4 @@ def judge(config: TokensConfig, prompts: jax.Array, answers: jax.Array) -> tuple
     wanted = jnp.repeat(targets(config.task, config.vocabulary, prompts), config.samples, axis=1)
     right = (answers == wanted).astype(jnp.float32)
     earned = rewards(config.reward, right).reshape(-1, config.samples)
-    return jnp.mean(1 - right), jnp.mean(earned), advantages(config.baseline, earned)
+    return jnp.mean(1 - right), jnp.mean(earned), advantages(config.baseline, earned, config.length)
