@@ -8,12 +8,22 @@ import numpy as np
 import polars as pl
 import pytest
 
-from delightful.lab.cells import Cell, Plan, Sweep
-from delightful.lab.store import to_table
+from delightful.lab.cells import Plan, Sweep
 
 Measured = Callable[[Any], Any]
 """Gives for a config its metrics, each as a number, as one for each record, or as an array that
 broadcasts to (seeds, records)."""
+
+
+_KNOWN: dict[tuple[str, str], list[Any]] = {}
+
+
+def _configs(sweep: Sweep, plan: Plan) -> list[Any]:
+    """The configs of a plan; checking their methods takes longer than all the rest."""
+    key = (sweep.name, plan.options)
+    if key not in _KNOWN:
+        _KNOWN[key] = [cell.config for cell in sweep.cells(replace(plan, seeds=1))]
+    return _KNOWN[key]
 
 
 def runs_of(
@@ -34,18 +44,24 @@ def runs_of(
     rng = np.random.default_rng(0)
     # The seeds differ, so that there are intervals, and their mean is what was asked for.
     spread = np.linspace(-0.01, 0.01, seeds)[:, None] if seeds > 1 else np.zeros((1, 1))
-    parts = []
-    for cell in sweep.cells(replace(plan or Plan("paper"), seeds=1)):
-        config = replace(cell.config, records=records or cell.config.records)
+    configs = [
+        replace(config, records=records or config.records)
+        for config in _configs(sweep, plan or Plan("paper"))
+    ]
+    columns: dict[str, list[np.ndarray]] = {name: [] for name in ("seed", "step", *metrics)}
+    for config in configs:
+        shape = (seeds, config.records)
+        step = config.steps // config.records * np.arange(1, config.records + 1, dtype=np.int32)
         given = dict.fromkeys(metrics, 0.3) | measured(config)
-        step = config.steps // config.records * np.arange(1, config.records + 1)
-        columns = {
-            name: (value * (1 + rng.permutation(spread)) + np.zeros_like(step)).astype(dtype)
-            for name, value in ((name, np.asarray(value)) for name, value in given.items())
-        }
-        table = to_table(Cell(cell.program, config, 0, seeds), {"step": step, **columns})
-        parts.append(table.with_columns(**{k: pl.lit(v) for k, v in asdict(config).items()}))
-    return pl.concat(parts)
+        columns["seed"].append(np.repeat(np.arange(seeds, dtype=np.int32), config.records))
+        columns["step"].append(np.tile(step, seeds))
+        for name in metrics:
+            values = np.asarray(given[name]) * (1 + rng.permutation(spread))
+            columns[name].append(np.broadcast_to(values, shape).ravel().astype(dtype))
+    rows = np.repeat(np.arange(len(configs)), [seeds * config.records for config in configs])
+    fields = pl.DataFrame([asdict(config) for config in configs]).cast({pl.Int64: pl.Int32})
+    table = pl.DataFrame({name: np.concatenate(parts) for name, parts in columns.items()})
+    return table.with_columns(fields[rows])  # a metric of a field's name is lost, as in a store
 
 
 @pytest.fixture(scope="session")

@@ -61,6 +61,7 @@ class OverSeeds:
         self.compiled = functools.cache(self._compile)
 
     def __call__(self, config: Config, seeds: np.ndarray) -> Curves:
+        config.check()
         floats = {
             f.name: getattr(config, f.name)
             for f in dataclasses.fields(config)

@@ -52,7 +52,8 @@ def laws(wiggly=(), by=0.0, **exponents):
 def fit(field, wiggle, power=0.4):
     """1 − unexplained/total of the line through the log errors of `laws`."""
     at = np.log(SIZES[field])
-    logs = power * at + np.log([1 + wiggle * (-1) ** i for i in range(len(at))])
+    first = 0 if field == "length" else 1  # H = 10, at which M is varied, is the second length
+    logs = power * at + np.log([1 + wiggle * (-1) ** (first + i) for i in range(len(at))])
     line = np.polyval(np.polyfit(at, logs, 1), at)
     return 1 - np.sum((logs - line) ** 2) / np.sum((logs - logs.mean()) ** 2)
 
@@ -103,7 +104,7 @@ CASES = [
     ("power-law", laws(), REPRODUCED, 1.0),
     ("power-law", laws(dg=-0.2), REPRODUCED, 1.0),
     # With so large a wiggle R² is on either side of 0.9; then for half of the methods, and more.
-    ("power-law", laws(("pg", "ppo", "pmpo", "dg"), 0.10), REPRODUCED, fit("length", 0.10)),
+    ("power-law", laws(("pg", "ppo", "pmpo", "dg"), 0.09), REPRODUCED, fit("length", 0.09)),
     ("power-law", laws(("dg",), 0.12), PARTLY, fit("length", 0.12)),
     ("power-law", laws(("pg", "dg"), 0.5), PARTLY, fit("length", 0.5)),
     ("power-law", laws(("pg", "ppo", "dg"), 0.5), NOT, fit("length", 0.5)),
@@ -124,8 +125,8 @@ def test_every_verdict_of_every_claim_is_among_them():
 
 
 def test_the_wiggles_lie_on_either_side_of_an_approximate_power_law():
-    assert fit("length", 0.10) > 0.9 > fit("length", 0.12)
-    assert all(fit("length", by) < fit("vocabulary", by) for by in (0.10, 0.12, 0.5))
+    assert fit("length", 0.09) > 0.9 > fit("length", 0.12)
+    assert all(fit("length", by) < fit("vocabulary", by) for by in (0.09, 0.12, 0.5))
 
 
 def test_there_are_22_claims_each_with_an_id_of_its_own():

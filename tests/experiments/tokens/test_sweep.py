@@ -106,7 +106,6 @@ def test_a_smoke_test_is_tiny(which):
         assert config.vocabulary <= 4
         assert config.steps * config.batch * config.epochs <= 256
         assert config.width * config.layers <= 8
-    assert len(which.cells(Plan("smoke"))) <= 20
     assert sum(c.program.seconds(c.config) for c in which.cells(Plan("smoke"))) < 5
 
 

@@ -10,6 +10,7 @@ from delightful.experiments.mnist.drawing import main_runs
 from delightful.lab.curves import pg_and_dg, seeds_by_steps
 from delightful.lab.drawing import at_end
 from delightful.lab.experiment import ClaimBook, Finding, NotMeasuredError, found
+from delightful.lab.gaps import listed, lower, narrowest
 from delightful.lab.statistics import Estimate, bootstrap_difference, bootstrap_ratio
 
 claims = ClaimBook("mnist")
@@ -25,16 +26,6 @@ _ERRORS = {
 def final(table: pl.DataFrame, metric: str = "train_error", **where: object) -> np.ndarray:
     """`metric` at the end of training, one number per seed."""
     return seeds_by_steps(at_end(table), metric, **where)[:, 0]
-
-
-def smallest(gaps: dict[str, Estimate]) -> str:
-    """Where a gap is least certain to be positive: by the interval's lower end, if it has one."""
-    return min(gaps, key=lambda name: np.nan_to_num(gaps[name].low, nan=gaps[name].value))
-
-
-def lower(above: np.ndarray, below: np.ndarray) -> Estimate:
-    """By how much `below` is lower, on the same seeds."""
-    return bootstrap_difference(above, below, paired=True)
 
 
 def gap_closed(table: pl.DataFrame, metric: str, **where: object) -> Estimate:
@@ -101,8 +92,8 @@ def _worst(
     gaps: dict[str, Estimate], what: str, holds: bool, *, partly: bool = False, more: str = ""
 ) -> Finding:
     """A finding on the case where the gap is smallest, the others in the note."""
-    worst = smallest(gaps)
-    note = "; ".join(f"{name}: {gap}" for name, gap in gaps.items()) + more
+    worst = narrowest(gaps)
+    note = listed(gaps) + more
     return found(f"{what} ({worst})", gaps[worst], holds, partly=partly, note=note)
 
 

@@ -6,11 +6,12 @@ import numpy as np
 import polars as pl
 
 from delightful.experiments.mnist import sweep
-from delightful.experiments.mnist.claims import final, gap_closed, lower, smallest
+from delightful.experiments.mnist.claims import final, gap_closed
 from delightful.experiments.mnist.drawing import by_option, main_runs
 from delightful.lab.curves import pg_and_dg, seeds_by_steps
 from delightful.lab.drawing import at_end
 from delightful.lab.experiment import ClaimBook, Finding, NotMeasuredError, found
+from delightful.lab.gaps import lower, narrowest
 from delightful.lab.statistics import Estimate, bootstrap_ratio
 
 claims = ClaimBook("mnist")
@@ -194,7 +195,7 @@ def _gaps(table: pl.DataFrame, field: str, symbol: str, metric: str) -> dict[str
 def _everywhere(table: pl.DataFrame, field: str, symbol: str) -> Finding:
     """Whether DG ends below PG at every value of `field`, and every baseline that was run."""
     gaps = _gaps(table, field, symbol, "train_error")
-    worst = smallest(gaps)
+    worst = narrowest(gaps)
     wins = np.mean([gap.low > 0 for gap in gaps.values()])
     note = "; ".join(f"{name}: {gap}" for name, gap in gaps.items())
     greedy = min(gap.value for gap in _gaps(table, field, symbol, "train_greedy_error").values())
@@ -265,7 +266,7 @@ def larger_batches(table: pl.DataFrame) -> Finding:
         for small, large in pairwise(sizes):
             fall = lower(errors[small], errors[large])
             falls[f"{method.upper()}, {small:g} to {large:g}"] = fall
-    worst = smallest(falls)
+    worst = narrowest(falls)
     note = "; ".join(f"{name}: {fall}" for name, fall in falls.items())
     return found(
         f"smallest fall ({worst})", falls[worst], all(f.low > 0 for f in falls.values()), note=note

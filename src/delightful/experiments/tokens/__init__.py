@@ -1,6 +1,6 @@
 """Section 5 and Appendix D: Token Reversal, a Transformer that learns by reward alone."""
 
-from delightful.experiments.tokens import claims, robustness
+from delightful.experiments.tokens import claims, grids, robustness
 from delightful.experiments.tokens.config import TokensConfig
 from delightful.experiments.tokens.figures import FIGURES
 from delightful.experiments.tokens.sweep import SWEEPS
@@ -13,16 +13,20 @@ EXPERIMENT = Experiment(
     configs=(TokensConfig,),
     sweeps=SWEEPS,
     figures=FIGURES,
-    claims=claims.claims + robustness.claims,
+    claims=claims.claims + grids.claims + robustness.claims,
     remarks=(
         "Error is the share of wrong tokens in the answers that are sampled for training, each "
         "batch before its update; regret is its average over training so far. A record is the "
         "mean over the batches since the last one.",
-        "PPO with one update per batch is REINFORCE, since its ratios are 1. Here it makes four "
-        "passes over each batch, and is compared per episode and, the paper's 'same compute "
-        "budget', per gradient step.",
-        "KL is taken from the policy that acted. With one update per batch it has no gradient, so "
-        "the maps of Figure 20 make four passes for PMPO as well.",
+        "PPO with fresh actors and one update per batch is REINFORCE, since its ratios are 1. Here "
+        "it makes four passes over each batch. Figure 8, and the claims on it and on tuning, "
+        "compare per episode and, the paper's 'same compute budget', per gradient step; all others "
+        "compare per episode, which gives PPO four times the updates.",
+        "KL is taken from the policy that acted. With fresh actors and one update per batch it has "
+        "no gradient, so the maps of Figure 20 make four passes for PMPO as well.",
+        "Weights start normal with variance 1/inputs, token and position embeddings with variance "
+        "1. With variance 1/width, the default of JAX's libraries, one of three DG runs of a trial "
+        "settled on a wrong answer.",
         "The paper's actors run in parallel; here a step's 10 prompts × 10 samples are one batch, "
         "and `delay` makes the actors' parameters older.",
     ),

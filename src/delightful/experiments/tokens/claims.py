@@ -4,38 +4,23 @@ import numpy as np
 import polars as pl
 
 from delightful.experiments.tokens import sweep
-from delightful.experiments.tokens.runs import by_seed, ends, regret_at_updates, rivals, scaled
+from delightful.experiments.tokens.runs import (
+    by_seed,
+    ends,
+    main_runs,
+    regret_at_updates,
+    rivals,
+    scaled,
+    shared_updates,
+)
 from delightful.lab.curves import label
 from delightful.lab.experiment import ClaimBook, Finding, NotMeasuredError, found
-from delightful.lab.statistics import Estimate, bootstrap_difference
+from delightful.lab.gaps import listed, lower, narrowest, positive
+from delightful.lab.statistics import bootstrap
 
 claims = ClaimBook("tokens")
 
 SIZES = {"length": "H", "vocabulary": "M"}
-
-
-def lower(above: np.ndarray, below: np.ndarray) -> Estimate:
-    """By how much `below` is lower, on the same seeds."""
-    return bootstrap_difference(above, below, paired=True)
-
-
-def narrowest(gaps: dict[str, Estimate]) -> str:
-    """Where a gap is least certain to be positive: by the interval's lower end, if it has one."""
-    return min(gaps, key=lambda name: np.nan_to_num(gaps[name].low, nan=gaps[name].value))
-
-
-def positive(gaps: dict[str, Estimate]) -> bool:
-    return all(gap.low > 0 for gap in gaps.values())
-
-
-def listed(gaps: dict[str, Estimate]) -> str:
-    return "; ".join(f"{name}: {gap}" for name, gap in gaps.items())
-
-
-def _updates(table: pl.DataFrame) -> int:
-    """The gradient steps that every method has made."""
-    per_batch = pl.col("steps") * pl.col("epochs") * pl.col("minibatches")
-    return int(table.select(per_batch.alias("all"))["all"].min())  # type: ignore[arg-type]
 
 
 @claims.add(
@@ -48,28 +33,48 @@ def _updates(table: pl.DataFrame) -> int:
 def faster(table: pl.DataFrame) -> Finding:
     """Error averaged over training, least of all baselines − DG, over as many gradient steps (the
     paper's 'same compute budget') and over as many episodes; "partly" if only one of them holds."""
-    specs, budget = rivals(table), _updates(table)
-    others = {label(spec): spec for name, spec in specs.items() if name != "dg"}
-    by_update = {
-        name: lower(
-            regret_at_updates(table, budget, method=spec),
-            regret_at_updates(table, budget, method="dg"),
-        )
-        for name, spec in others.items()
-    }
-    rows = ends(table)
-    by_episode = {
-        name: lower(by_seed(rows, "regret", method=spec), by_seed(rows, "regret", method="dg"))
-        for name, spec in others.items()
-    }
+    table = main_runs(table)
+    others = [spec for spec in rivals(table) if spec != "dg"]
+    updates, rows = shared_updates(table), ends(table)
+
+    def until(spec: str) -> np.ndarray:
+        return regret_at_updates(table, updates, method=spec)
+
+    def over_all(spec: str) -> np.ndarray:
+        return by_seed(rows, "regret", method=spec)
+
+    by_update = {label(spec): lower(until(spec), until("dg")) for spec in others}
+    by_episode = {label(spec): lower(over_all(spec), over_all("dg")) for spec in others}
     worst = narrowest(by_update)
     note = f"per gradient step: {listed(by_update)}; per episode: {listed(by_episode)}"
     return found(
-        f"average error over {budget} gradient steps, {worst} − DG",
+        f"average error over {updates} gradient steps, {worst} − DG",
         by_update[worst],
         positive(by_update) and positive(by_episode),
         partly=positive(by_update) or positive(by_episode),
         note=note,
+    )
+
+
+def last_errors(table: pl.DataFrame, *, long_enough: bool = True) -> Finding:
+    """Error over the last record, after as many episodes, least of all baselines − DG.
+
+    "Partly" if DG is clearly below one of them at least, or if the runs are not `long_enough`.
+    """
+    table = main_runs(table)
+    rows, specs = ends(table), rivals(table)
+    errors = {spec: by_seed(rows, "error", method=spec) for spec in specs}
+    gaps = {label(spec): lower(errors[spec], errors["dg"]) for spec in specs if spec != "dg"}
+    worst = narrowest(gaps)
+    medians = "; ".join(
+        f"{label(spec)} {runs.mean():.2g} ({np.median(runs):.2g})" for spec, runs in errors.items()
+    )
+    return found(
+        f"error after {max(table['steps'].to_list())} batches, {worst} − DG",
+        gaps[worst],
+        positive(gaps) and long_enough,
+        partly=any(gap.low > 0 for gap in gaps.values()),
+        note=f"mean (median): {medians}",
     )
 
 
@@ -81,55 +86,46 @@ def faster(table: pl.DataFrame) -> Finding:
     sweep=sweep.CURVES,
 )
 def lower_error(table: pl.DataFrame) -> Finding:
-    """Error over the last record, as many episodes for each method."""
-    specs = rivals(table)
-    rows = ends(table)
-    errors = {name: by_seed(rows, "error", method=spec) for name, spec in specs.items()}
-    gaps = {
-        label(specs[name]): lower(runs, errors["dg"])
-        for name, runs in errors.items()
-        if name != "dg"
-    }
-    worst = narrowest(gaps)
-    note = "; ".join(f"{label(specs[name])} {runs.mean():.2g}" for name, runs in errors.items())
-    below = [gap.value > 0 for gap in gaps.values()]
-    return found(
-        f"final error, {worst} − DG", gaps[worst], positive(gaps), partly=all(below), note=note
-    )
+    return last_errors(table)
 
 
-Runs = dict[str, dict[int, np.ndarray]]
-"""Numbers, one per seed, by method and size."""
+def _by_size(table: pl.DataFrame, field: str, metric: str) -> dict[str, dict[int, np.ndarray]]:
+    table = main_runs(table)
+    runs = scaled(table, field, metric, rivals(table))
+    if len(runs["dg"]) < 2:
+        raise NotMeasuredError(f"it needs runs of several values of {field}")
+    return runs
 
 
 def _rise(table: pl.DataFrame, field: str) -> Finding:
     """How much more than DG's the final error of each baseline rises from the smallest size to the
-    largest."""
-    runs: Runs = scaled(table, field, "error")
-    rises = {}
-    for name, by_size in runs.items():
-        small, large = min(by_size), max(by_size)
-        rises[name] = by_size[large] - by_size[small]
-    gaps = {name: lower(rise, rises["dg"]) for name, rise in rises.items() if name != "dg"}
-    worst = narrowest(gaps)
-    note = "; ".join(
-        f"{label(name)} {' → '.join(f'{x.mean():.3f}' for x in by_size.values())}"
-        for name, by_size in runs.items()
-    )
-    sizes = ", ".join(map(str, next(iter(runs.values()))))
+    largest; "partly" if that is clear for one of them at least."""
+    runs = _by_size(table, field, "error")
+    sizes = sorted(runs["dg"])
+    rises = {spec: by_size[sizes[-1]] - by_size[sizes[0]] for spec, by_size in runs.items()}
+    gaps = {label(spec): lower(rises[spec], rises["dg"]) for spec in rises if spec != "dg"}
+    worst, symbol = narrowest(gaps), SIZES[field]
     return found(
-        f"rise of the final error from {SIZES[field]} = {small} to {large}, {label(worst)} − DG",
+        f"rise of the final error from {symbol} = {sizes[0]} to {sizes[-1]}, {worst} − DG",
         gaps[worst],
         positive(gaps),
         partly=any(gap.low > 0 for gap in gaps.values()),
-        note=f"at {SIZES[field]} = {sizes}: {note}",
+        note=f"final error at {symbol} = {', '.join(map(str, sizes))}: {_along(runs)}",
+    )
+
+
+def _along(runs: dict[str, dict[int, np.ndarray]]) -> str:
+    return "; ".join(
+        f"{label(spec)} {' → '.join(f'{x.mean():.3f}' for x in by_size.values())}"
+        for spec, by_size in runs.items()
     )
 
 
 @claims.add(
     "graceful-length",
     "Section 5, Figure 9a",
-    "With the horizon, baselines deteriorate rapidly, whereas DG degrades much more gracefully.",
+    "With the horizon, baseline performance deteriorates rapidly beyond a threshold, whereas DG "
+    "degrades much more gracefully.",
     paper="> 0",
     sweep=sweep.SCALING,
 )
@@ -140,7 +136,8 @@ def graceful_length(table: pl.DataFrame) -> Finding:
 @claims.add(
     "graceful-vocabulary",
     "Section 5, Figure 9b",
-    "With the vocabulary, baselines deteriorate rapidly, whereas DG degrades much more gracefully.",
+    "With the vocabulary, baseline performance deteriorates rapidly beyond a threshold, whereas "
+    "DG degrades much more gracefully.",
     paper="> 0",
     sweep=sweep.SCALING,
 )
@@ -148,28 +145,34 @@ def graceful_vocabulary(table: pl.DataFrame) -> Finding:
     return _rise(table, "vocabulary")
 
 
-def _slopes(table: pl.DataFrame, field: str) -> dict[str, np.ndarray]:
-    """The exponent of each seed's average error, by method. Seeds are independent runs at every
-    size, so those of one number may be taken together."""
-    slopes = {}
-    for name, by_size in scaled(table, field, "regret").items():
-        logs = np.log(np.stack(list(by_size.values())))  # (sizes, seeds)
-        slopes[name] = np.polyfit(np.log(list(by_size)), logs, 1)[0]
-    return slopes
+def _positive_errors(runs: dict[str, dict[int, np.ndarray]]) -> None:
+    if min(x.min() for by_size in runs.values() for x in by_size.values()) <= 0:
+        raise NotMeasuredError("a power law needs errors above 0, and a run made none")
 
 
 def _exponent(table: pl.DataFrame, field: str) -> Finding:
-    slopes = _slopes(table, field)
-    gaps = {name: lower(runs, slopes["dg"]) for name, runs in slopes.items() if name != "dg"}
-    worst = narrowest(gaps)
-    note = "; ".join(f"{label(name)} {runs.mean():.2f}" for name, runs in slopes.items())
-    smallest = all(gap.value > 0 for gap in gaps.values())
+    """The exponent of the average error in a size, least of all baselines − DG; "partly" if DG's
+    is the smallest, though not clearly.
+
+    Seeds are independent runs at every size, so an exponent is fitted to those of one number. A
+    method at chance everywhere would have one near 0: the note gives the errors themselves.
+    """
+    runs = _by_size(table, field, "regret")
+    _positive_errors(runs)
+    slopes = {
+        spec: np.polyfit(np.log(list(by_size)), np.log(np.stack(list(by_size.values()))), 1)[0]
+        for spec, by_size in runs.items()
+    }
+    gaps = {label(spec): lower(slopes[spec], slopes["dg"]) for spec in slopes if spec != "dg"}
+    worst, symbol = narrowest(gaps), SIZES[field]
+    fitted = listed({label(spec): bootstrap(of_seeds) for spec, of_seeds in slopes.items()})
+    sizes = ", ".join(map(str, sorted(runs["dg"])))
     return found(
-        f"exponent in {SIZES[field]}, {label(worst)} − DG",
+        f"exponent in {symbol}, {worst} − DG",
         gaps[worst],
         positive(gaps),
-        partly=smallest,
-        note=f"exponents: {note}",
+        partly=all(gap.value > 0 for gap in gaps.values()),
+        note=f"exponents: {fitted}; average error at {symbol} = {sizes}: {_along(runs)}",
     )
 
 
@@ -207,11 +210,14 @@ def power_law(table: pl.DataFrame) -> Finding:
     and size, "partly" for half of them."""
     fits = {}
     for field, symbol in SIZES.items():
-        for name, by_size in scaled(table, field, "regret").items():
+        runs = _by_size(table, field, "regret")
+        _positive_errors(runs)
+        for spec, by_size in runs.items():
             if len(by_size) < 3:
                 raise NotMeasuredError("it needs at least three sizes")
-            x, y = np.log(list(by_size)), np.log([runs.mean() for runs in by_size.values()])
-            fits[f"{label(name)} in {symbol}"] = float(np.corrcoef(x, y)[0, 1] ** 2)
+            x, y = np.log(list(by_size)), [np.log(runs).mean() for runs in by_size.values()]
+            flat = np.ptp(y) == 0  # a line through equal points is perfect, if no law of scaling
+            fits[f"{label(spec)} in {symbol}"] = 1.0 if flat else np.corrcoef(x, y)[0, 1] ** 2
     worst = min(fits, key=lambda name: fits[name])
     good = [fit >= 0.9 for fit in fits.values()]
     note = "; ".join(f"{name} {fit:.3f}" for name, fit in fits.items())

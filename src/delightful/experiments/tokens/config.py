@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from delightful.lab.cells import Program
 from delightful.lab.config import chosen, require, stated
+from delightful.weights import weighs_batches
 
 TASKS = ("copy", "flip", "reverse-copy", "reverse-flip")
 REWARDS = ("bag", "sequential", "all")
@@ -24,7 +25,7 @@ class TokensConfig:
     length: int = stated(10, "H = 10")
     vocabulary: int = stated(2, "M = 2")
     prompts: int = stated(10, "10 actors, read as 10 prompts per gradient step")
-    samples: int = stated(10, "each collects 10 trajectories, all of one prompt")
+    samples: int = stated(10, "each collects 10 trajectories; in the author's code, of one prompt")
     baseline: str = chosen(
         "prompt",
         "the paper says 'standard empirical mean baseline'; the author's code takes the mean over "
@@ -81,6 +82,8 @@ class TokensConfig:
         require(self.batch >= 2, "prompts × samples must be at least 2", self.batch)
         several = self.baseline == "batch" or self.samples >= 2
         require(several, "samples must be at least 2 for a baseline per prompt", self.samples)
+        several = self.samples >= 2 or not weighs_batches(self.method)
+        require(several, f"samples must be at least 2 for {self.method}", self.samples)
         require(self.learning_rate > 0, "learning_rate must be > 0", self.learning_rate)
         require(self.kl >= 0, "kl must be at least 0", self.kl)
         require(self.delay >= 0, "delay must be at least 0", self.delay)
@@ -112,7 +115,7 @@ def _seconds(config: TokensConfig) -> float:
     """On one core: products at what XLA reaches, attention by its own count, and an overhead."""
     keys = config.length * 1.5
     attention = tokens(config) * config.layers * config.width * keys * (2 + 6 * config.epochs)
-    step = flops(config) / 1.0e11 + attention / 7e9 + 1.5e-3 * (1 + config.epochs)
+    step = flops(config) / 1.0e11 + attention / 7e9 + 1.5e-3 * (1 + config.updates)
     return config.steps * step
 
 

@@ -9,7 +9,7 @@ import polars as pl
 from delightful.experiments.tokens import sweep
 from delightful.experiments.tokens.config import TASKS
 from delightful.experiments.tokens.diagrams import draw_rewards, draw_task
-from delightful.experiments.tokens.runs import by_size, ends, with_regret
+from delightful.experiments.tokens.runs import by_size, ends, main_runs, scaled, with_regret
 from delightful.lab import style
 from delightful.lab.curves import label, methods, side_by_side
 from delightful.lab.drawing import against, along, level, percent, ticks
@@ -28,7 +28,7 @@ def _error_axis(axis: Any) -> None:
 def draw_error(table: pl.DataFrame) -> Drawing:
     """Error against batches of episodes, and against gradient steps."""
     figure, axes = style.panels(2)
-    rows = with_regret(table)
+    rows = with_regret(main_runs(table))
     parts = [along(axes[0], rows, "error")]
     fewest = rows.group_by("method").agg(pl.col("updates").max())["updates"].min()
     by_update = rows.filter(pl.col("updates") <= fewest).with_columns(step=pl.col("updates"))
@@ -48,35 +48,28 @@ def draw_error(table: pl.DataFrame) -> Drawing:
     return Drawing(figure, pl.concat(parts))
 
 
-def _fits(axis: Any, rows: pl.DataFrame, field: str) -> pl.DataFrame:
+def _fits(axis: Any, table: pl.DataFrame, field: str) -> pl.DataFrame:
     """Regret against a size on log-log axes, with each method's power law."""
-    numbers = against(axis, rows, field, "regret", linestyle="none")
+    numbers = against(axis, by_size(table, field), field, "regret", linestyle="none")
     laws = []
-    for name in methods(rows):
-        mine = rows.filter(pl.col("method") == name).sort("seed", field)
-        sizes = np.array(sorted(mine[field].unique().to_list()))
-        runs = mine["regret"].to_numpy().reshape(-1, len(sizes))
-        if len(sizes) < 2 or len(runs) < 2 or runs.min() <= 0:
+    for name, runs in scaled(table, field, "regret", methods(table)).items():
+        sizes, errors = np.array(list(runs)), np.stack(list(runs.values()), axis=1)
+        if min(errors.shape) < 2 or errors.min() <= 0:
             continue
-        law = power_law(sizes, runs)
+        law = power_law(sizes, errors)
         fitted = law.coefficient.value * sizes**law.exponent.value
         (colour,) = style.colours([name])
-        text = f"{label(name)}: {law.exponent.value:.2f}"
+        k = law.exponent
+        text = f"{label(name)}: {k.value:.2f} [{k.low:.2f}, {k.high:.2f}]"
         axis.plot(sizes, fitted, "--", color=colour, lw=1, label=text)
-        laws.append(
-            {
-                "method": name,
-                "exponent": law.exponent.value,
-                "exponent_low": law.exponent.low,
-                "exponent_high": law.exponent.high,
-                "metric": f"exponent in {field}",
-            }
-        )
+        law_row = {"exponent": k.value, "exponent_low": k.low, "exponent_high": k.high}
+        laws.append({"method": name, "metric": f"exponent in {field}", **law_row})
     return pl.concat([numbers, pl.DataFrame(laws)], how="diagonal") if laws else numbers
 
 
 def draw_scaling(table: pl.DataFrame) -> Drawing:
     """Final error against H and M, then the average error with power laws."""
+    table = main_runs(table)
     figure, axes = style.panels(4, width=2.7)
     symbols = {"length": "horizon H", "vocabulary": "vocabulary M"}
     parts = []
@@ -87,8 +80,7 @@ def draw_scaling(table: pl.DataFrame) -> Drawing:
         percent(axis)
     style.legend(axes[0])
     for axis, (field, symbol) in zip(axes[2:], symbols.items(), strict=True):
-        rows = by_size(table, field)
-        parts.append(_fits(axis, rows, field))
+        parts.append(_fits(axis, table, field))
         axis.set(yscale="log", ylabel="average error", xlabel=symbol)
         percent(axis)
         handles = [line for line in axis.get_lines() if line.get_linestyle() == "--"]
@@ -127,8 +119,8 @@ def _map(axis: Any, table: pl.DataFrame, method: str, option: str, symbol: str) 
         shade = "white" if value > 0.25 else "black"
         axis.text(j, i, f"{value:.3f}", ha="center", va="center", color=shade, fontsize=7)
     axis.set_xticks(range(len(across)), labels=[f"{x:g}" for x in across])
-    # With one pass over each batch the penalty has no gradient.
-    axis.set_yticks(range(len(up)), labels=["one pass" if e == 1 else f"{kl:g}" for e, kl in up])
+    names = [f"{kl:g}" if epochs > 1 or kl > 0 else "one pass" for epochs, kl in up]
+    axis.set_yticks(range(len(up)), labels=names)
     axis.grid(visible=False)
     axis.set(title=label(method), xlabel=symbol, ylabel="KL penalty β")
     return numbers
@@ -144,7 +136,8 @@ def _pmpo_map(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
 
 def draw_rate(table: pl.DataFrame) -> Drawing:
     figure, (axis,) = style.panels(1, width=3.8, height=2.7)
-    numbers = against(axis, ends(table), "learning_rate", "regret")
+    rows = ends(main_runs(table, "learning_rate"))
+    numbers = against(axis, rows, "learning_rate", "regret")
     axis.set(xscale="log", yscale="log", xlabel="learning rate", ylabel="average error")
     percent(axis)
     style.legend(axis)
@@ -152,27 +145,31 @@ def draw_rate(table: pl.DataFrame) -> Drawing:
 
 
 def _extended(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
-    numbers = along(axis, table, "error")
+    numbers = along(axis, main_runs(table), "error")
     _error_axis(axis)
     axis.set(xscale="log", xlabel="batches of episodes", ylabel="sequence error")
     return numbers
 
 
 def _grid(
-    table: pl.DataFrame, rows: Sequence[str], row_field: str, columns: Sequence[Any], field: str
+    table: pl.DataFrame, rewards: Sequence[str], field: str, values: Sequence[Any]
 ) -> Drawing:
-    """Learning curves, a panel for each pair of values."""
-    figure, axes = style.panels(len(rows) * len(columns), width=2.3, height=2.0, rows=len(rows))
+    """Learning curves, a row of panels for each reward and a column for each value of a field."""
+    figure, axes = style.panels(
+        len(rewards) * len(values), width=2.3, height=2.0, rows=len(rewards)
+    )
     parts = []
-    places = [(row, column) for row in rows for column in columns]
-    for axis, (row, column) in zip(axes, places, strict=True):
-        mine = table.filter(pl.col(row_field) == row, pl.col(field) == column)
-        numbers = along(axis, mine, "error", keys=("method", row_field, field))
-        parts.append(numbers)
-        words = f"{column}" if field == "task" else f"{field} {column}"
-        axis.set(title=f"{words}, {row}", xlabel="batches of episodes", ylim=(0, 0.6))
+    places = [(reward, value) for reward in rewards for value in values]
+    for axis, (reward, value) in zip(axes, places, strict=True):
+        mine = table.filter(pl.col("reward") == reward, pl.col(field) == value)
+        parts.append(along(axis, mine, "error", keys=("method", "reward", field)))
+        words = f"{value}" if field == "task" else f"{field} {value}"
+        axis.set(title=f"{words}, {reward}", xlabel="", ylim=(0, 0.6))
         percent(axis)
-    axes[0].set_ylabel("sequence error")
+    for axis in axes[-len(values) :]:
+        axis.set_xlabel("batches of episodes")
+    for axis in axes[:: len(values)]:
+        axis.set_ylabel("sequence error")
     style.legend(axes[0])
     return Drawing(figure, pl.concat(parts))
 
@@ -180,18 +177,18 @@ def _grid(
 def draw_variants(table: pl.DataFrame) -> Drawing:
     rewards = [r for r in ("bag", "sequential", "all") if r in set(table["reward"])]
     tasks = [t for t in TASKS if t in set(table["task"])]
-    return _grid(table, rewards, "reward", tasks, "task")
+    return _grid(main_runs(table), rewards, "task", tasks)
 
 
 def draw_all_or_nothing(table: pl.DataFrame) -> Drawing:
     lengths = sorted(table["length"].unique().to_list())
-    return _grid(table, [table["reward"][0]], "reward", lengths, "length")
+    return _grid(main_runs(table), [table["reward"][0]], "length", lengths)
 
 
 def draw_additive(table: pl.DataFrame) -> Drawing:
     """Average error against α, a line for each η; dashed, REINFORCE and DG."""
     figure, (axis,) = style.panels(1, width=4.2, height=2.9)
-    rows = ends(table)
+    rows = ends(main_runs(table))
     specs = [m for m in rows["method"].unique().to_list() if parse_method(m)[0].name == "additive"]
     options = {spec: parse_method(spec)[1] for spec in specs}
     numbers = (
@@ -233,13 +230,14 @@ def draw_gate(table: pl.DataFrame) -> Drawing:
     """The mean gate of answers above and below their prompt's mean, and the mean surprisal."""
     figure, axes = style.panels(2)
     name = next((m for m in methods(table) if m.startswith("dg")), methods(table)[0])
+    table = main_runs(table)
     rows = table.filter(pl.col("method") == name)
     parts = [
         along(axes[0], rows, "gate_good", named="above the baseline", colour="#2ca02c"),
         along(axes[0], rows, "gate_bad", named="below it", colour="#d62728"),
         along(axes[1], table, "surprisal"),
     ]
-    axes[0].set(title=f"(a) mean gate of {label(name)}", ylabel="gate w", ylim=(0.3, 0.7))
+    axes[0].set(title=f"(a) mean gate of {label(name)}", ylabel="gate w")
     axes[1].set(title="(b) surprisal of sampled tokens", ylabel="nats", yscale="log")
     for axis in axes:
         axis.set_xlabel("batches of episodes")
@@ -280,8 +278,8 @@ FIGURES = (
         "Figure 20",
         "Tuning PPO and PMPO",
         "Average error over clip or preference and KL penalty, with four passes over each batch; "
-        "for PMPO also with one, where the penalty has no gradient. The quick scale trains for 300 "
-        "batches, the paper's for 1,000.",
+        "for PMPO also with one, where the penalty has no gradient. The quick scale has fewer "
+        "values.",
         side_by_side(_ppo_map, _pmpo_map),
         sweep.TUNING,
     ),
@@ -297,7 +295,7 @@ FIGURES = (
         "tokens/extended",
         "Figure 21b",
         "Extended training",
-        "Sequence error over 10,000 batches, 1,500 at the quick scale.",
+        "Sequence error over 10,000 batches, 1,200 at the quick scale.",
         side_by_side(_extended),
         sweep.EXTENDED,
     ),
@@ -321,7 +319,7 @@ FIGURES = (
         "tokens/additive",
         "Figure 24",
         "Additive mixtures against the product",
-        "Average error of σ(((1−α)U + αℓ)/η)·U over 1,000 batches; 300 at the quick scale.",
+        "Average error of σ(((1−α)U + αℓ)/η)·U over 1,000 batches.",
         draw_additive,
         sweep.ADDITIVE,
     ),
@@ -338,8 +336,9 @@ FIGURES = (
         "tokens/gate",
         "beyond the paper",
         "What the gate does to Token Reversal",
-        "(a) DG's gate at η = 1, averaged over the tokens of answers above and below the mean "
-        "reward of their prompt. (b) Mean surprisal of the sampled tokens.",
+        "(a) DG's gate at η = 1, averaged over the tokens of answers above and below their "
+        "baseline; a batch without any counts as ½. (b) Mean surprisal of the sampled tokens. On "
+        "average the gate is near ½ here: what it changes is the weight of the few rare tokens.",
         draw_gate,
         sweep.CURVES,
     ),

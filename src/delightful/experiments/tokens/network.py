@@ -4,8 +4,8 @@ Activations have features first and samples last: (features, positions·samples)
 prompt share the prompt's activations, in sampling and in training; that is exact, since with
 causal attention a prompt does not see its answers, and it nearly halves the tokens.
 
-LayerNorm has no scale and no shift of its own: the product that follows can learn both scale and,
-for what matters to a softmax, shift. Its mean is taken off at the source: whatever is added to
+LayerNorm has no scale and no shift of its own: the product that follows can learn the scale, and
+nothing here has a bias. Its mean is taken off at the source: whatever is added to
 the residual stream has mean 0 over the features, so that dividing by the root mean square is
 LayerNorm.
 """
@@ -19,6 +19,9 @@ import numpy as np
 
 from delightful.experiments.tokens.attention import attend
 from delightful.experiments.tokens.config import TokensConfig
+
+
+_EXACT = jax.lax.Precision.HIGHEST  # a GPU would round what is only to be copied
 
 
 class Layer(NamedTuple):
@@ -153,19 +156,18 @@ def _embedded(network: Transformer, tokens: jax.Array, where: Any) -> jax.Array:
     the way back from that."""
     token = jax.nn.one_hot(tokens, network.tokens.shape[1], axis=0)
     place = jax.nn.one_hot(where, network.positions.shape[1], axis=0)
-    return _product(_centred(network.tokens), token) + _product(_centred(network.positions), place)
+    of_token = _product(_centred(network.tokens), token, _EXACT)
+    return of_token + _product(_centred(network.positions), place, _EXACT)
 
 
 def _spread(x: jax.Array, b: int) -> jax.Array:
     """From one column per prompt to one per sample, as a product, whose way back is one as well."""
-    n = x.shape[-1]
-    return jax.lax.dot_general(
-        x, np.repeat(np.eye(n, dtype=np.float32), b // n, axis=1), (((x.ndim - 1,), (0,)), ((), ()))
-    )
+    copies = np.repeat(np.eye(x.shape[-1], dtype=np.float32), b // x.shape[-1], axis=1)
+    return jax.lax.dot_general(x, copies, (((x.ndim - 1,), (0,)), ((), ())), _EXACT)
 
 
-def _product(weights: jax.Array, x: jax.Array) -> jax.Array:
-    return jax.lax.dot_general(weights, x, (((1,), (0,)), ((), ())))
+def _product(weights: jax.Array, x: jax.Array, precision: Any = None) -> jax.Array:
+    return jax.lax.dot_general(weights, x, (((1,), (0,)), ((), ())), precision)
 
 
 def _centred(weights: jax.Array) -> jax.Array:

@@ -1,14 +1,19 @@
 """What a run of Token Reversal comes to: its error along training, in episodes or updates."""
 
+from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from delightful.experiments.tokens.config import TokensConfig
 from delightful.experiments.tokens.sweep import RIVALS
 from delightful.lab.curves import seeds_by_steps
+from delightful.lab.drawing import at_end
 from delightful.lab.experiment import NotMeasuredError
-from delightful.weights import parse_method
+
+_RUN = [*(field.name for field in fields(TokensConfig)), "seed"]  # what tells runs apart
 
 
 def with_regret(table: pl.DataFrame) -> pl.DataFrame:
@@ -16,20 +21,33 @@ def with_regret(table: pl.DataFrame) -> pl.DataFrame:
 
     A record is the mean of equally many batches, so the mean of the records is that of them all.
     """
-    measured = {"step", "error", "reward", "gate_good", "gate_bad", "surprisal", "regret"}
-    run = [name for name in table.columns if name not in measured]
     error = pl.col("error").cast(pl.Float64)
-    records = pl.col("step").rank("ordinal").over(run)
+    records = pl.col("step").rank("ordinal").over(_RUN)
     return table.with_columns(
         error=error,
-        regret=error.cum_sum().over(run, order_by="step") / records,
+        regret=error.cum_sum().over(_RUN, order_by="step") / records,
         updates=pl.col("step") * pl.col("epochs") * pl.col("minibatches"),
     )
 
 
+def main_runs(table: pl.DataFrame, *kept: str) -> pl.DataFrame:
+    """One config of each method: a rival's own, and for any other method that of DG.
+
+    Under --method, every rival's settings are run with the methods given, and would be mixed.
+
+    kept: settings that are varied on purpose.
+    """
+    for method in table["method"].unique().to_list():
+        mine = pl.col("method") == method
+        for name, value in RIVALS.get(method, RIVALS["dg"]).items():
+            if name not in kept and value in set(table.filter(mine)[name]):
+                table = table.filter(~mine | (pl.col(name) == value))
+    return table
+
+
 def ends(table: pl.DataFrame) -> pl.DataFrame:
     """The last record of every run, with its regret."""
-    return with_regret(table).filter(pl.col("step") == pl.col("steps"))
+    return at_end(with_regret(table))
 
 
 def by_seed(rows: pl.DataFrame, metric: str, **where: Any) -> np.ndarray:
@@ -41,20 +59,24 @@ def by_seed(rows: pl.DataFrame, metric: str, **where: Any) -> np.ndarray:
     return np.asarray(runs[:, 0])
 
 
+def shared_updates(table: pl.DataFrame) -> int:
+    """The largest number of gradient steps after which every run has a record."""
+    runs = with_regret(table).group_by("method", "epochs", "minibatches").agg("updates")
+    common = set.intersection(*(set(updates) for updates in runs["updates"].to_list()))
+    if not common:
+        raise NotMeasuredError("it needs records after as many gradient steps of each method")
+    return int(max(common))
+
+
 def regret_at_updates(table: pl.DataFrame, updates: int, **where: Any) -> np.ndarray:
     """The average error until that many gradient steps were made, one number per seed."""
-    early = with_regret(table).filter(pl.col("updates") <= updates)
-    return np.asarray(seeds_by_steps(early, "error", **where).mean(axis=1))
+    return by_seed(with_regret(table).filter(pl.col("updates") == updates), "regret", **where)
 
 
-def rivals(table: pl.DataFrame) -> dict[str, str]:
-    """The specs in a table of DG and of what it is compared with, by the method's name.
-
-    A sweep may hold more configs of a method than the one that is compared; `RIVALS` says which.
-    """
-    specs = {parse_method(spec)[0].name: spec for spec in RIVALS}
+def rivals(table: pl.DataFrame) -> list[str]:
+    """The methods that are compared, as far as they were run; DG must be one of them."""
     there = set(table["method"].unique().to_list())
-    found = {name: spec for name, spec in specs.items() if spec in there}
+    found = [spec for spec in RIVALS if spec in there]
     if "dg" not in found or len(found) < 2:
         raise NotMeasuredError("it compares dg with other methods, and not enough of them were run")
     return found
@@ -70,13 +92,13 @@ def by_size(table: pl.DataFrame, field: str) -> pl.DataFrame:
     return ends(table).filter(pl.col(other) == usual)
 
 
-def scaled(table: pl.DataFrame, field: str, metric: str) -> dict[str, dict[int, np.ndarray]]:
+def scaled(
+    table: pl.DataFrame, field: str, metric: str, specs: Sequence[str]
+) -> dict[str, dict[int, np.ndarray]]:
     """`metric` at the end of training, one number per seed, by method and by `field`."""
     rows = by_size(table, field)
     sizes = sorted(rows[field].unique().to_list())
-    if len(sizes) < 2:
-        raise NotMeasuredError(f"it needs runs of several values of {field}")
     return {
         spec: {size: by_seed(rows, metric, method=spec, **{field: size}) for size in sizes}
-        for spec in rivals(rows).values()
+        for spec in specs
     }

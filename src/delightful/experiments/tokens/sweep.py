@@ -1,7 +1,7 @@
 """Which configs and seeds the figures and claims of Token Reversal need, at each scale.
 
-The quick scale trains for less and over fewer values and seeds; its runs of the default task are
-the first seeds of the paper's.
+The quick scale has fewer values and seeds, and some of its runs are shorter than the paper's; those
+that are not are the first seeds of the paper's.
 """
 
 from dataclasses import replace
@@ -11,9 +11,9 @@ from delightful.experiments.tokens.config import TASKS, TRAIN, TokensConfig
 from delightful.lab.cells import Sweep
 
 RIVALS: dict[str, dict[str, Any]] = {
-    "pg": {"learning_rate": 1e-3, "epochs": 1},
-    "ppo": {"learning_rate": 1e-3, "epochs": 4},
-    "pmpo": {"learning_rate": 1e-3, "epochs": 1},
+    "pg": {"learning_rate": 3e-4, "epochs": 1},
+    "ppo": {"learning_rate": 3e-4, "epochs": 4},
+    "pmpo": {"learning_rate": 3e-4, "epochs": 1},
     "dg": {"learning_rate": 1e-3, "epochs": 1},
 }
 """Each method at its best learning rate on the grid of Figure 21a.
@@ -22,6 +22,7 @@ With one update per batch, PPO is REINFORCE: its ratios are all 1. It is given f
 each batch, which is how it is used, and is compared both per episode and per gradient step.
 """
 
+K = TokensConfig().steps
 RATES = (1e-4, 3e-4, 1e-3, 3e-3)
 LENGTHS = (5, 10, 20, 40)
 VOCABULARIES = (2, 4, 8, 16, 32, 64)
@@ -66,7 +67,7 @@ def _curves(scale: str) -> list[TokensConfig]:
 
 
 def _scaling(scale: str) -> list[TokensConfig]:
-    config = _steps(base(scale), scale, paper=10_000, quick=1000)
+    config = _steps(base(scale), scale, paper=10 * K, quick=K)
     lengths = (3, 4) if scale == "smoke" else _some(scale, LENGTHS, (5, 10, 20))
     vocabularies = _some(scale, VOCABULARIES, (2, 4, 8))
     longer = [replace(config, length=length) for length in lengths]
@@ -77,12 +78,13 @@ def _scaling(scale: str) -> list[TokensConfig]:
 def _tuning(scale: str) -> list[TokensConfig]:
     """The grids of PPO and PMPO with PPO's four passes, and PMPO's preferences with one pass.
 
-    With one pass KL has no gradient, and PPO no use for its clip.
+    With one pass KL has no gradient, and PPO no use for its clip. The rivals add the default clip
+    and preference.
     """
-    config = _steps(base(scale), scale, quick=300)
+    config = base(scale)
     penalties = _some(scale, PENALTIES, (0.0, 0.1))
-    clips = [f"ppo:clip={clip}" for clip in _some(scale, CLIPS, (0.05, 0.2, 0.8))]
-    preferences = [f"pmpo:preference={p}" for p in _some(scale, PREFERENCES, (0.0, 0.5, 1.0))]
+    clips = [f"ppo:clip={clip}" for clip in _some(scale, CLIPS, (0.1, 0.4))]
+    preferences = [f"pmpo:preference={p}" for p in _some(scale, PREFERENCES, (0.0, 1.0))]
     ppo, once = replace(config, **RIVALS["ppo"]), replace(config, **RIVALS["pmpo"])
     pmpo = replace(once, epochs=ppo.epochs)
     grid = [(ppo, method) for method in clips] + [(pmpo, method) for method in preferences]
@@ -91,12 +93,12 @@ def _tuning(scale: str) -> list[TokensConfig]:
 
 
 def _rate(scale: str) -> list[TokensConfig]:
-    rates = _some(scale, RATES, (1e-4, 3e-4, 1e-3))
+    rates = _some(scale, RATES, (3e-4, 1e-3))
     return [replace(c, learning_rate=rate) for rate in rates for c in rivals(base(scale))]
 
 
 def _extended(scale: str) -> list[TokensConfig]:
-    return rivals(_steps(base(scale), scale, paper=10_000, quick=1500))
+    return rivals(_steps(base(scale), scale, paper=10 * K, quick=1200))
 
 
 def _variants(scale: str) -> list[TokensConfig]:
@@ -113,11 +115,11 @@ def _all_or_nothing(scale: str) -> list[TokensConfig]:
 
 
 def _additive(scale: str) -> list[TokensConfig]:
-    config = _steps(base(scale), scale, quick=300)
-    alphas = _some(scale, ALPHAS, (0.0, 0.5, 1.0, 1.25))
+    config = base(scale)
+    alphas = _some(scale, ALPHAS, (0.0, 0.5, 1.0))
     temperatures = _some(scale, TEMPERATURES, (0.2, 1.0, 5.0))
     mixtures = [
-        replace(config, method=f"additive:alpha={alpha},temperature={eta}", learning_rate=1e-3)
+        replace(config, method=f"additive:alpha={alpha},temperature={eta}", **RIVALS["dg"])
         for eta in temperatures
         for alpha in alphas
     ]

@@ -1,0 +1,285 @@
+"""The claims of Appendix D on runs whose outcome is known: each verdict occurs, with its value."""
+
+import math
+
+import pytest
+
+from delightful.experiments.tokens.robustness import claims
+from delightful.experiments.tokens.sweep import RATES
+from delightful.lab.experiment import VERDICTS
+from delightful.weights import parse_method
+
+CLAIMS = {claim.id.removeprefix("tokens/"): claim for claim in claims}
+WITHOUT_PARTLY = {"ppo-kl", "pmpo-boundary", "additive-beats-pg", "additive-below-dg"}
+REPRODUCED, PARTLY, NOT = VERDICTS[:3]
+
+
+def parsed(config):
+    """The method's name and its options in turn."""
+    found, options = parse_method(config.method)
+    return found.name, *options.values()
+
+
+def falling(regret):
+    """Errors whose mean is the regret: the last one would decide otherwise."""
+    return (2.5 * regret, regret, 0.4 * regret, 0.1 * regret)
+
+
+def dg(regret):
+    """DG's regret, beside others without a part in the claim."""
+    return lambda c: falling(regret) if c.method == "dg" else 0.5
+
+
+def tuned(*, ppo=0.03, pmpo=0.08, dg=0.005):
+    """The best of either grid; PPO with ε = 0.4 and β = 0.03, PMPO with α = 0 and one pass."""
+
+    def error(c):
+        name, *options = parsed(c)
+        if name == "ppo":
+            return falling(ppo if (*options, c.kl) == (0.4, 0.03) else 0.5)
+        if name == "pmpo":
+            return falling(pmpo if (*options, c.epochs) == (0.0, 1) else 0.5)
+        return {"dg": dg, "pg": 0.001}[name]
+
+    return error
+
+
+def clips(worst):
+    """PPO's regrets without KL penalty rise with ε by the factor `worst`; with one, a lot."""
+
+    def error(c):
+        name, *options = parsed(c)
+        if name != "ppo":
+            return 0.001
+        return 0.9 if c.kl else 0.1 * (1 + (worst - 1) * (options[0] - 0.05) / 0.75)
+
+    return error
+
+
+def penalties(gain):
+    """The best β is 0.3 with ε = 0.8, and by `gain` better than none."""
+    best = {("ppo", 0.8, 0.3): 0.2 - gain, ("ppo", 0.05, 0.0): 0.2}
+    return lambda c: best.get((*parsed(c), c.kl), 0.4)
+
+
+def preferences(at=0.0, edge=0.2, inner=0.3):
+    """PMPO's best α at the boundary, and its best between, each with a penalty of its own."""
+    best = {("pmpo", at, 0.1): edge, ("pmpo", 0.25, 1.0): inner}
+    return lambda c: best.get((*parsed(c), c.kl), 0.5)
+
+
+def rates(*gaps, best=()):
+    """Best baseline − DG at each rate. DG's regret is 0.2, or as `best` says by its rate."""
+
+    def error(c):
+        regret = dict(best).get(c.learning_rate, 0.2)
+        above = gaps[RATES.index(c.learning_rate)]
+        return falling(regret + {"dg": 0, "pmpo": above}.get(c.method, above + 0.1))
+
+    return error
+
+
+def end(**errors):
+    """Errors at the end, after others that would decide otherwise."""
+    return lambda c: (0.5, 0.5, 0.9 - errors[c.method], errors[c.method])
+
+
+MIXED = pytest.mark.xfail(
+    strict=True,
+    reason="`with_regret` takes the config's `reward` for a metric, and so adds up both rewards",
+)
+TASKS = ("copy", "flip", "reverse-copy", "reverse-flip")
+
+
+def variants(bag=(0.1, 0.1, 0.1, 0.1), sequential=(0.2, 0.2, 0.2, 0.2)):
+    """Best baseline − DG by reward for each task."""
+
+    def error(c):
+        gap = {"bag": bag, "sequential": sequential}[c.reward][TASKS.index(c.task)]
+        return falling(0.3 if c.method == "dg" else 0.3 + gap + (0.05 if c.method == "pg" else 0))
+
+    return error
+
+
+def mixtures(best, *, dg=0.04, pg=0.3, others=0.5):
+    """The best mixture is that of α = 0.75 and η = 2; other mixtures end lower but learn slower."""
+
+    def error(c):
+        name, *options = parsed(c)
+        if name == "additive":
+            return falling(best) if options == [0.75, 2.0] else (others, others, others, 0.0)
+        return falling({"dg": dg, "pg": pg}.get(name, 0.001))
+
+    return error
+
+
+def around(name, low, high, measured):
+    """Both sides of both thresholds of "≈": between low and high, and half to twice that."""
+    sides = [(low / 2, NOT, PARTLY), (low, PARTLY, REPRODUCED)]
+    sides += [(high, REPRODUCED, PARTLY), (2 * high, PARTLY, NOT)]
+    return [
+        (name, measured(at * by), verdict, at * by)
+        for at, below, above in sides
+        for by, verdict in ((0.99, below), (1.01, above))
+    ]
+
+
+CASES = [
+    ("tuned-dg", dg(0.0099), REPRODUCED, 0.0099),
+    ("tuned-dg", dg(0.0101), PARTLY, 0.0101),
+    ("tuned-dg", dg(0.0299), PARTLY, 0.0299),
+    ("tuned-dg", dg(0.0301), NOT, 0.0301),
+    *around("tuned-ppo", 0.02, 0.045, lambda x: tuned(ppo=x)),
+    *around("tuned-pmpo", 0.055, 0.12, lambda x: tuned(pmpo=x)),
+    *around("best-additive", 0.07, 0.14, mixtures),
+    *around("dg-beside-additive", 0.03, 0.055, lambda x: mixtures(0.1, dg=x)),
+    ("tuning-does-not-help", tuned(), REPRODUCED, 0.025),
+    ("tuning-does-not-help", tuned(ppo=0.2, pmpo=0.1), REPRODUCED, 0.095),
+    ("tuning-does-not-help", tuned(ppo=0.005), PARTLY, 0.0),
+    ("tuning-does-not-help", tuned(pmpo=0.004), PARTLY, -0.001),
+    ("tuning-does-not-help", tuned(dg=0.1), NOT, -0.07),
+    ("ppo-clip", clips(1.02), REPRODUCED, 1.02),
+    ("ppo-clip", clips(1.24), REPRODUCED, 1.24),
+    ("ppo-clip", clips(1.26), PARTLY, 1.26),
+    ("ppo-clip", clips(1.49), PARTLY, 1.49),
+    ("ppo-clip", clips(1.51), NOT, 1.51),
+    ("ppo-kl", penalties(-0.05), REPRODUCED, 0.05),
+    ("ppo-kl", penalties(1e-4), REPRODUCED, -1e-4),  # which is not clearly less
+    ("ppo-kl", penalties(0.01), NOT, -0.01),
+    ("pmpo-boundary", preferences(), REPRODUCED, 0.1),
+    ("pmpo-boundary", preferences(at=1.0), REPRODUCED, 0.1),
+    ("pmpo-boundary", preferences(inner=0.2), NOT, 0.0),
+    ("pmpo-boundary", preferences(inner=0.1), NOT, -0.1),
+    ("learning-rates", rates(0.3, 0.1, 0.05, 0.2), REPRODUCED, 0.05),
+    # DG is first at half of the rates; then at one, where it is the best of all; then at that, but
+    # not the best of all; then at none.
+    ("learning-rates", rates(0.1, -0.05, 0.1, -0.02), PARTLY, -0.05),
+    ("learning-rates", rates(-0.01, -0.01, 0.1, -0.03, best={1e-3: 0.1}.items()), PARTLY, -0.03),
+    ("learning-rates", rates(-0.1, -0.01, 0.1, -0.01), NOT, -0.1),
+    ("learning-rates", rates(-0.1, -0.1, -0.1, -0.05), NOT, -0.1),
+    ("extended", end(pg=0.2, ppo=0.3, pmpo=0.15, dg=0.1), REPRODUCED, 0.05),
+    ("extended", end(pg=0.2, ppo=0.05, pmpo=0.05, dg=0.1), PARTLY, -0.05),
+    ("extended", end(pg=0.1, ppo=0.05, pmpo=0.08, dg=0.1), NOT, -0.05),
+    pytest.param("every-variant", variants(), REPRODUCED, 0.1, marks=MIXED),
+    pytest.param(
+        "every-variant", variants(sequential=(0.2, 0.2, 0.02, 0.2)), REPRODUCED, 0.02, marks=MIXED
+    ),
+    pytest.param("every-variant", variants(bag=(0.1, 0.0, 0.1, 0.1)), PARTLY, 0.0, marks=MIXED),
+    pytest.param(
+        "every-variant", variants(bag=(-0.1, -0.1, -0.1, -0.12)), PARTLY, -0.12, marks=MIXED
+    ),
+    pytest.param(
+        "every-variant",
+        variants(bag=[-0.1] * 4, sequential=(0.2, 0.2, 0.2, -0.2)),
+        NOT,
+        -0.2,
+        marks=MIXED,
+    ),
+    ("additive-beats-pg", mixtures(0.2), REPRODUCED, 0.1),
+    ("additive-beats-pg", mixtures(0.3), NOT, 0.0),
+    ("additive-beats-pg", mixtures(0.35), NOT, -0.05),
+    ("additive-below-dg", mixtures(0.1), REPRODUCED, 0.06),
+    ("additive-below-dg", mixtures(0.04), NOT, 0.0),
+    ("additive-below-dg", mixtures(0.03), NOT, -0.01),
+    pytest.param("sequential-gap", variants(), REPRODUCED, 1.0, marks=MIXED),
+    pytest.param(
+        "sequential-gap", variants(sequential=(0.2, 0.0, 0.2, 0.11)), REPRODUCED, 0.75, marks=MIXED
+    ),
+    pytest.param(
+        "sequential-gap", variants(sequential=(0.2, 0.0, 0.2, 0.09)), PARTLY, 0.5, marks=MIXED
+    ),
+    pytest.param(
+        "sequential-gap", variants(sequential=(0.2, 0.0, -0.1, 0.0)), NOT, 0.25, marks=MIXED
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "measured", "verdict", "value"), CASES)
+def test_a_verdict_and_its_value_follow_from_the_runs(runs, name, measured, verdict, value):
+    finding = CLAIMS[name].check(runs(CLAIMS[name].sweep, measured))
+    assert finding.verdict == verdict, finding
+    assert finding.value == pytest.approx(value, abs=3e-7)
+    if name == "sequential-gap":  # a share of tasks, which has no seeds
+        assert finding.low is None
+    else:
+        assert finding.low < finding.value < finding.high
+
+
+def test_every_verdict_of_every_claim_is_among_them():
+    values = (getattr(case, "values", case) for case in CASES)
+    seen = {(name, verdict) for name, _, verdict, _ in values}
+    assert seen == {
+        (name, verdict)
+        for name in CLAIMS
+        for verdict in (REPRODUCED, PARTLY, NOT)
+        if verdict != PARTLY or name not in WITHOUT_PARTLY
+    }
+
+
+# What a finding says besides
+
+
+@pytest.mark.parametrize(
+    ("name", "measured", "measures"),
+    [
+        ("tuning-does-not-help", tuned(), "best PPO − DG"),
+        ("tuning-does-not-help", tuned(ppo=0.2, pmpo=0.1), "best PMPO − DG"),
+        ("learning-rates", rates(0.3, 0.1, 0.05, 0.2), "at learning rate 0.001 (PMPO)"),
+        ("extended", end(pg=0.2, ppo=0.3, pmpo=0.4, dg=0.1), "after 10000 batches, PG − DG"),
+        ("every-variant", variants(sequential=(0.2, 0.2, 0.02, 0.2)), "(reverse-copy, sequential)"),
+    ],
+)
+def test_the_case_that_was_decisive_is_named(runs, name, measured, measures):
+    assert measures in CLAIMS[name].check(runs(CLAIMS[name].sweep, measured)).measures
+
+
+@pytest.mark.parametrize(
+    ("name", "measured", "parts"),
+    [
+        ("tuned-ppo", tuned(), ["at ε = 0.4, β = 0.03, passes = 4"]),
+        ("tuned-pmpo", tuned(), ["at α = 0, β = 0, passes = 1"]),
+        (
+            "tuning-does-not-help",
+            tuned(),
+            ["PPO: 0.0250 [", "PMPO: 0.0750 [", "DG 0.0050", "PPO at ε = 0.4", "PMPO at α = 0,"],
+        ),
+        ("ppo-clip", clips(1.3), ["ε = 0.05: 0.1000; ", "ε = 0.2: 0.1060; ", "ε = 0.8: 0.1300"]),
+        ("ppo-kl", penalties(0.01), ["it at ε = 0.8, β = 0.3", "without it at ε = 0.05, β = 0"]),
+        (
+            "pmpo-boundary",
+            preferences(),
+            ["best by α: 0: 0.2000; 0.25: 0.3000; 0.5: 0.5000; 0.75: 0.5000; 1: 0.5000"],
+        ),
+        (
+            "learning-rates",
+            rates(0.3, 0.1, 0.05, 0.2, best={1e-3: 0.1}.items()),
+            ["0.0001 (PMPO): 0.300 [", "0.003 (PMPO): 0.200 [", "PG 0.2500; ", "; DG 0.1000"],
+        ),
+        ("extended", end(pg=0.2, ppo=0.3, pmpo=0.4, dg=0.1), ["PG 0.2; PPO 0.3; PMPO 0.4; DG 0.1"]),
+        pytest.param(
+            "every-variant",
+            variants(bag=(0.1, -0.01, 0.05, -0.1)),
+            ["the lowest in 6 of 8; ", "copy, bag: 0.100 [", "reverse-flip, bag: -0.100 ["],
+            marks=MIXED,
+        ),
+        pytest.param(
+            "sequential-gap",
+            variants(bag=(0.1, -0.01, 0.05, -0.1)),
+            ["copy 0.1000 → 0.2000; ", "reverse-flip -0.1000 → 0.2000"],
+            marks=MIXED,
+        ),
+        ("best-additive", mixtures(0.1), ["at α = 0.75, η = 2"]),
+        ("additive-beats-pg", mixtures(0.2), ["at α = 0.75, η = 2; REINFORCE 0.3000"]),
+        ("additive-below-dg", mixtures(0.1), ["best at α = 0.75, η = 2; 0 of 30 match DG"]),
+        ("additive-below-dg", mixtures(0.1, dg=0.2), ["1 of 30 match DG"]),
+    ],
+)
+def test_the_numbers_are_in_the_note(runs, name, measured, parts):
+    note = CLAIMS[name].check(runs(CLAIMS[name].sweep, measured)).note
+    assert [part for part in parts if part not in note] == [], note
+
+
+def test_the_best_of_a_grid_is_by_regret_and_not_by_the_last_error(runs):
+    # All other mixtures end at 0; `falling` says so of every regret here.
+    finding = CLAIMS["best-additive"].check(runs(CLAIMS["best-additive"].sweep, mixtures(0.1)))
+    assert math.isclose(finding.value, sum(falling(0.1)) / 4, rel_tol=1e-6)
