@@ -107,6 +107,13 @@ def percent(axis: Any) -> None:
     axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.3g}%"))
 
 
+def logarithmic(axis: Any, numbers: pl.DataFrame) -> None:
+    """The y axis in per cent and logarithmic, if any of the means drawn is above 0."""
+    if not numbers.filter(pl.col("mean") > 0).is_empty():
+        axis.set_yscale("log")
+    percent(axis)
+
+
 def ticks(axis: Any, values: Any) -> None:
     """A logarithmic x axis with the values that were run, and no others."""
     axis.set_xscale("log")

@@ -5,8 +5,15 @@ import pytest
 
 from delightful.experiments.tokens import EXPERIMENT
 from delightful.experiments.tokens.claims import claims
-from delightful.experiments.tokens.runs import by_size, ends, rivals, with_regret
-from delightful.experiments.tokens.sweep import CURVES, SCALING
+from delightful.experiments.tokens.runs import (
+    by_size,
+    ends,
+    main_runs,
+    rivals,
+    shared_updates,
+    with_regret,
+)
+from delightful.experiments.tokens.sweep import CURVES, RATE, RATES, RIVALS, SCALING
 from delightful.lab.cells import Plan
 from delightful.lab.experiment import VERDICTS, NotMeasuredError
 
@@ -78,8 +85,8 @@ CASES = [
     ("faster", by_method(pmpo=0.2, dg=0.2), NOT, 0.0),
     ("lower-error", last(pg=0.2, ppo=0.25, pmpo=0.3, dg=0.1), REPRODUCED, 0.1),
     ("lower-error", last(pg=0.3, ppo=0.1001, pmpo=0.3, dg=0.1), PARTLY, 1e-4),
-    ("lower-error", last(pg=0.3, ppo=0.3, pmpo=0.0999, dg=0.1), NOT, -1e-4),
-    ("lower-error", last(pg=0.3, ppo=0.3, pmpo=0.05, dg=0.1), NOT, -0.05),
+    ("lower-error", last(pg=0.3, ppo=0.05, pmpo=0.05, dg=0.1), PARTLY, -0.05),
+    ("lower-error", last(pg=0.1001, ppo=0.1, pmpo=0.05, dg=0.1), NOT, -0.05),
     *fields(
         "graceful",
         [
@@ -153,8 +160,9 @@ def test_faster_compares_ppo_at_as_many_gradient_steps_and_episodes(runs):
 
 def test_the_final_error_of_every_method_is_in_the_note(runs):
     finding = noted(runs, "lower-error", last(pg=0.3, ppo=0.25, pmpo=0.35, dg=0.1))
-    assert finding.measures == "final error, PPO − DG"
-    assert finding.note == "PG 0.3; PPO 0.25; PMPO 0.35; DG 0.1"
+    assert finding.measures == "error after 1000 batches, PPO − DG"
+    errors = "PG 0.3 (0.3); PPO 0.25 (0.25); PMPO 0.35 (0.35); DG 0.1 (0.1)"
+    assert finding.note == f"mean (median): {errors}"
 
 
 @pytest.mark.parametrize(
@@ -167,7 +175,7 @@ def test_the_final_error_of_every_method_is_in_the_note(runs):
 def test_a_rise_names_its_sizes_and_gives_the_error_at_each(runs, field, measures, sizes, dg):
     finding = noted(runs, f"graceful-{field}", rising(field, dg=0.1, pg=0.2))
     assert measures in finding.measures
-    assert finding.note.startswith(f"at {sizes}: PG 0.100 → ")
+    assert finding.note.startswith(f"final error at {sizes}: PG 0.100 → ")
     assert f"; DG {dg}" in finding.note
 
 
@@ -175,7 +183,10 @@ def test_a_rise_names_its_sizes_and_gives_the_error_at_each(runs, field, measure
 def test_the_exponent_of_every_method_is_in_the_note(runs, field, symbol):
     finding = noted(runs, f"exponent-{field}", laws(pg=0.3, ppo=0.25, pmpo=0.5, dg=0.1))
     assert finding.measures == f"exponent in {symbol}, PPO − DG"
-    assert finding.note == "exponents: PG 0.30; PPO 0.25; PMPO 0.50; DG 0.10"
+    for part in ("PG: 0.300 [", "PPO: 0.250 [", "PMPO: 0.500 [", "DG: 0.100 ["):
+        assert part in finding.note
+    sizes = ", ".join(map(str, SIZES[field]))
+    assert f"; average error at {symbol} = {sizes}: PG " in finding.note
 
 
 def test_the_fit_of_every_method_and_size_is_in_the_note(runs):
@@ -216,10 +227,34 @@ def test_one_size_is_varied_while_the_other_is_the_usual_one(runs, scale):
 
 def test_what_dg_is_compared_with_is_at_its_default_options(runs):
     plan = Plan("paper", methods=("dg", "dg:temperature=2", "pg", "ppo:clip=0.4"))
-    assert rivals(runs(CURVES, lambda _: 0.2, plan)) == {"dg": "dg", "pg": "pg"}
+    assert rivals(runs(CURVES, lambda _: 0.2, plan)) == ["pg", "dg"]
 
 
 @pytest.mark.parametrize("methods", [("dg",), ("pg", "ppo"), ("awr",), ("dg:temperature=2", "pg")])
 def test_without_dg_or_a_rival_nothing_is_compared(runs, methods):
     with pytest.raises(NotMeasuredError, match="compares dg with other methods"):
         rivals(runs(CURVES, lambda _: 0.2, Plan("paper", methods=methods)))
+
+
+def test_of_every_method_one_config_is_taken(runs):
+    # Under --method each is run with the settings of every rival.
+    table = runs(CURVES, lambda _: 0.2, Plan("paper", methods=(*RIVALS, "awr")))
+    settings = ("method", "learning_rate", "epochs")
+    assert table.select(settings).n_unique() > len(RIVALS) + 1
+    own = {(m, *fields.values()) for m, fields in RIVALS.items()} | {
+        ("awr", *RIVALS["dg"].values())
+    }
+    assert set(main_runs(table).select(settings).unique().rows()) == own
+
+
+def test_what_is_varied_on_purpose_is_kept(runs):
+    table = runs(RATE, lambda _: 0.2, Plan("paper", methods=("dg", "ppo")))
+    kept = main_runs(table, "learning_rate")
+    assert set(kept["learning_rate"]) == set(RATES)
+    assert set(kept.filter(method="dg")["epochs"]) == {1}
+    assert set(kept.filter(method="ppo")["epochs"]) == {4}
+
+
+@pytest.mark.parametrize(("records", "updates"), [(4, 1000), (10, 800), (50, 960)])
+def test_methods_are_compared_where_each_has_a_record(runs, records, updates):
+    assert shared_updates(runs(CURVES, lambda _: 0.2, None, 1, records=records)) == updates

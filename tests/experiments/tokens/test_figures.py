@@ -41,10 +41,17 @@ PLANS = {
     "task": changed(task="copy"),
     "length": changed(length=10),
     "awr alone": changed("awr"),
+    "ppo and pmpo": changed("ppo", "pmpo"),
 }
-METHODS = ("dg alone", "pg and awr")  # each with the rates and passes of every rival
-EVERY = [(n, p) for n in OF_RUNS for p in PLANS if p != "awr alone" or n in ("gate", "additive")]
-EMPTY = {("tuning", plan) for plan in METHODS} | {("additive", "awr alone")}
+SOME = {  # plans that matter to these figures alone
+    "steps": ("error",),
+    "penalty": ("tuning",),
+    "task": ("variants",),
+    "awr alone": ("gate", "additive"),
+    "ppo and pmpo": ("tuning",),
+}
+EVERY = [(n, p) for n in OF_RUNS for p in PLANS if n in SOME.get(p, OF_RUNS)]
+EMPTY = {("tuning", "dg alone"), ("tuning", "pg and awr"), ("additive", "awr alone")}
 
 
 def error(config):
@@ -119,16 +126,16 @@ def test_what_there_is_to_show_is_drawn(drawn, name, plan):
 
 
 MIXED = pytest.mark.xfail(
-    strict=True, reason="figures take the mean over several configs of one method"
+    strict=True, reason="`_map` takes the mean over runs at several learning rates"
 )
 
 
 @pytest.mark.parametrize(
     ("name", "plan"),
     [
-        pytest.param(name, plan, marks=MIXED if plan in METHODS else ())
+        pytest.param(name, plan, marks=MIXED if plan == "ppo and pmpo" else ())
         for name, plan in EVERY
-        if (name, plan) not in EMPTY and plan != "awr alone"
+        if (name, plan) not in EMPTY
     ],
 )
 def test_a_mean_is_over_the_seeds_of_one_config(drawn, name, plan):
@@ -231,14 +238,13 @@ def test_figure_9_fits_the_exponents_that_there_are(drawn):
         assert found == pytest.approx(exponents, abs=1e-6)
         assert (fits["exponent_low"] < fits["exponent_high"]).all()
         texts = [text.get_text() for text in axis.get_legend().get_texts()]
-        assert sorted(texts) == sorted(f"{m.upper()}: {k:.2f}" for m, k in exponents.items())
+        begin = sorted(text.partition(" [")[0] for text in texts)
+        assert begin == sorted(f"{m.upper()}: {k:.2f}" for m, k in exponents.items())
 
 
-@pytest.mark.xfail(strict=True, reason="`_fits` takes several configs for runs at several sizes")
-def test_figure_9_fits_nothing_to_several_configs_at_once(drawn):
-    # Under --method each is run at three settings, and all have the same exponents: 0.2 and 0.2.
+def test_figure_9_fits_one_config_of_a_method_that_is_run_with_several(drawn):
     fits = drawn("scaling", "dg alone").numbers.filter(pl.col("metric").str.contains("exponent"))
-    assert fits["exponent"].to_list() == pytest.approx([0.2] * len(fits), abs=1e-6)
+    assert fits["exponent"].to_list() == pytest.approx([0.2, 0.2], abs=1e-6)
 
 
 def test_figure_20_shows_the_regret_of_every_setting(drawn, table):
@@ -257,9 +263,14 @@ def test_figure_20_shows_the_regret_of_every_setting(drawn, table):
     assert cell["mean"].item() == pytest.approx(once, rel=1e-5)
 
 
-@pytest.mark.xfail(strict=True, reason="every row of one pass reads the same, whatever its penalty")
-def test_figure_20_tells_the_penalties_of_one_pass_apart(drawn):
-    for axis in drawn("tuning", "one pass").figure.axes:
+ALIKE = pytest.mark.xfail(
+    strict=True, reason="with a penalty, one pass over each batch reads as four do"
+)
+
+
+@pytest.mark.parametrize("plan", ["paper", "one pass", pytest.param("penalty", marks=ALIKE)])
+def test_figure_20_tells_its_rows_apart(drawn, plan):
+    for axis in drawn("tuning", plan).figure.axes:
         labels = [tick.get_text() for tick in axis.get_yticklabels()]
         assert len(set(labels)) == len(labels)
 

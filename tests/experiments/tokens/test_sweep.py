@@ -127,7 +127,9 @@ def _cost(cell):
 
 
 @pytest.mark.parametrize(
-    "which", [sweep.CURVES, sweep.RATE, sweep.ALL_OR_NOTHING], ids=lambda s: s.name
+    "which",
+    [sweep.CURVES, sweep.RATE, sweep.ALL_OR_NOTHING, sweep.TUNING, sweep.ADDITIVE],
+    ids=lambda s: s.name,
 )
 def test_quick_runs_of_as_many_batches_are_the_papers_first_seeds(which):
     quick, paper = ({cell.id for cell in which.cells(Plan(scale))} for scale in ("quick", "paper"))

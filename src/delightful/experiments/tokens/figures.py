@@ -12,7 +12,7 @@ from delightful.experiments.tokens.diagrams import draw_rewards, draw_task
 from delightful.experiments.tokens.runs import by_size, ends, main_runs, scaled, with_regret
 from delightful.lab import style
 from delightful.lab.curves import label, methods, side_by_side
-from delightful.lab.drawing import against, along, level, percent, ticks
+from delightful.lab.drawing import against, along, level, logarithmic, percent, ticks
 from delightful.lab.experiment import Drawing, Figure
 from delightful.lab.statistics import power_law
 from delightful.weights import parse_method
@@ -81,8 +81,8 @@ def draw_scaling(table: pl.DataFrame) -> Drawing:
     style.legend(axes[0])
     for axis, (field, symbol) in zip(axes[2:], symbols.items(), strict=True):
         parts.append(_fits(axis, table, field))
-        axis.set(yscale="log", ylabel="average error", xlabel=symbol)
-        percent(axis)
+        axis.set(ylabel="average error", xlabel=symbol)
+        logarithmic(axis, parts[-1])
         handles = [line for line in axis.get_lines() if line.get_linestyle() == "--"]
         if handles:
             axis.legend(handles=handles, title="exponent", title_fontsize=8)
@@ -93,10 +93,21 @@ def draw_scaling(table: pl.DataFrame) -> Drawing:
     return Drawing(figure, pl.concat(parts, how="diagonal"))
 
 
+def _penalties(rows: list[tuple[int, float]]) -> list[str]:
+    """The rows of a map, (passes, β), in words: one pass is named where others have more."""
+    if len({passes for passes, _ in rows}) == 1:
+        return [f"{beta:g}" for _, beta in rows]
+    once = {0.0: "one pass"}
+    return [
+        f"{beta:g}" if passes > 1 else once.get(beta, f"{beta:g}, one pass")
+        for passes, beta in rows
+    ]
+
+
 def _map(axis: Any, table: pl.DataFrame, method: str, option: str, symbol: str) -> pl.DataFrame:
     """The average error of a method over its option and β, as a heat map."""
     specs = [m for m in table["method"].unique().to_list() if parse_method(m)[0].name == method]
-    rows = ends(table).filter(pl.col("method").is_in(specs))
+    rows = ends(main_runs(table, "epochs")).filter(pl.col("method").is_in(specs))
     options = {spec: parse_method(spec)[1][option] for spec in specs}
     rows = rows.with_columns(
         pl.col("method").replace_strict(options, return_dtype=pl.Float64).alias(option)
@@ -119,8 +130,7 @@ def _map(axis: Any, table: pl.DataFrame, method: str, option: str, symbol: str) 
         shade = "white" if value > 0.25 else "black"
         axis.text(j, i, f"{value:.3f}", ha="center", va="center", color=shade, fontsize=7)
     axis.set_xticks(range(len(across)), labels=[f"{x:g}" for x in across])
-    names = [f"{kl:g}" if epochs > 1 or kl > 0 else "one pass" for epochs, kl in up]
-    axis.set_yticks(range(len(up)), labels=names)
+    axis.set_yticks(range(len(up)), labels=_penalties(up))
     axis.grid(visible=False)
     axis.set(title=label(method), xlabel=symbol, ylabel="KL penalty β")
     return numbers
@@ -138,8 +148,8 @@ def draw_rate(table: pl.DataFrame) -> Drawing:
     figure, (axis,) = style.panels(1, width=3.8, height=2.7)
     rows = ends(main_runs(table, "learning_rate"))
     numbers = against(axis, rows, "learning_rate", "regret")
-    axis.set(xscale="log", yscale="log", xlabel="learning rate", ylabel="average error")
-    percent(axis)
+    axis.set(xscale="log", xlabel="learning rate", ylabel="average error")
+    logarithmic(axis, numbers)
     style.legend(axis)
     return Drawing(figure, numbers)
 
@@ -220,10 +230,11 @@ def draw_additive(table: pl.DataFrame) -> Drawing:
         mine = rows.filter(pl.col("method") == name)
         shade = "black" if name == "pg" else style.COLOURS[name]
         parts.append(level(axis, mine, "regret", words, colour=shade, line="--"))
-    axis.set(xlabel="mixture α", ylabel="average error", yscale="log")
-    percent(axis)
+    axis.set(xlabel="mixture α", ylabel="average error")
+    drawn = pl.concat(parts, how="diagonal")
+    logarithmic(axis, drawn)
     style.legend(axis)
-    return Drawing(figure, pl.concat(parts, how="diagonal"))
+    return Drawing(figure, drawn)
 
 
 def draw_gate(table: pl.DataFrame) -> Drawing:
@@ -238,7 +249,9 @@ def draw_gate(table: pl.DataFrame) -> Drawing:
         along(axes[1], table, "surprisal"),
     ]
     axes[0].set(title=f"(a) mean gate of {label(name)}", ylabel="gate w")
-    axes[1].set(title="(b) surprisal of sampled tokens", ylabel="nats", yscale="log")
+    axes[1].set(title="(b) surprisal of sampled tokens", ylabel="nats")
+    if not parts[-1].filter(pl.col("mean") > 0).is_empty():
+        axes[1].set_yscale("log")
     for axis in axes:
         axis.set_xlabel("batches of episodes")
         style.legend(axis)

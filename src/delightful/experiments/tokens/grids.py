@@ -154,6 +154,13 @@ def tuning_does_not_help(table: pl.DataFrame) -> Finding:
     )
 
 
+def _ppo_grid(table: pl.DataFrame) -> Grid:
+    """By ε, β and passes; only the runs with most passes, where several were made."""
+    grid = _grid(table, "ppo", "clip")
+    most = max(at[2] for at in grid)
+    return {at: runs for at, runs in grid.items() if at[2] == most}
+
+
 @claims.add(
     "ppo-clip",
     "Appendix D.1, Figure 20a",
@@ -164,7 +171,7 @@ def tuning_does_not_help(table: pl.DataFrame) -> Finding:
 def ppo_clip(table: pl.DataFrame) -> Finding:
     """Regret at the worst ε over that at the best, without KL penalty; insensitive is up to 1.25,
     "partly" up to 1.5."""
-    grid = {at: runs for at, runs in _grid(table, "ppo", "clip").items() if at[1] == 0}
+    grid = {at: runs for at, runs in _ppo_grid(table).items() if at[1] == 0}
     if len(grid) < 2:
         raise NotMeasuredError("it needs runs of ppo without KL penalty at several clips")
     best, worst = _best(grid), max(grid, key=lambda at: float(grid[at].mean()))
@@ -184,7 +191,7 @@ def ppo_clip(table: pl.DataFrame) -> Finding:
 def ppo_kl(table: pl.DataFrame) -> Finding:
     """Regret averaged over the ε that have every penalty, at the best penalty − without; it helps
     if that is clearly below 0."""
-    grid = _grid(table, "ppo", "clip")
+    grid = _ppo_grid(table)
     penalties = sorted({at[1] for at in grid})
     clips = [{at[0] for at in grid if at[1] == b} for b in penalties]
     shared = set.intersection(*clips)

@@ -20,7 +20,6 @@ import numpy as np
 from delightful.experiments.tokens.attention import attend
 from delightful.experiments.tokens.config import TokensConfig
 
-
 _EXACT = jax.lax.Precision.HIGHEST  # a GPU would round what is only to be copied
 
 
