@@ -125,13 +125,19 @@ class Store:
             raise cannot_write(self.path, error) from None
 
     def table(self, cells: Iterable[Cell]) -> pl.DataFrame | None:
-        """All cells' curves in one table, the config as columns; None if any is missing."""
+        """All cells' curves in one table, the config as columns; None if any is missing.
+
+        A metric that is called like a field of the config, `reward` say, reads `measured_reward`.
+        """
         parts = []
         for cell in cells:
             part = self.read(cell)
             if part is None:
                 return None
             config = cell.key["config"]
+            part = part.rename(
+                {name: f"measured_{name}" for name in config if name in part.columns}
+            )
             parts.append(part.with_columns(**{name: pl.lit(v) for name, v in config.items()}))
         return pl.concat(parts, how="vertical") if parts else None
 

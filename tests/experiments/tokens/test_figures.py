@@ -42,6 +42,7 @@ PLANS = {
     "length": changed(length=10),
     "awr alone": changed("awr"),
     "ppo and pmpo": changed("ppo", "pmpo"),
+    "two clips": changed("ppo:clip=0.1", "ppo:clip=0.4"),
 }
 SOME = {  # plans that matter to these figures alone
     "steps": ("error",),
@@ -49,6 +50,7 @@ SOME = {  # plans that matter to these figures alone
     "task": ("variants",),
     "awr alone": ("gate", "additive"),
     "ppo and pmpo": ("tuning",),
+    "two clips": ("tuning",),
 }
 EVERY = [(n, p) for n in OF_RUNS for p in PLANS if n in SOME.get(p, OF_RUNS)]
 EMPTY = {("tuning", "dg alone"), ("tuning", "pg and awr"), ("additive", "awr alone")}
@@ -125,19 +127,7 @@ def test_what_there_is_to_show_is_drawn(drawn, name, plan):
     assert shown["mean"].is_finite().all()
 
 
-MIXED = pytest.mark.xfail(
-    strict=True, reason="`_map` takes the mean over runs at several learning rates"
-)
-
-
-@pytest.mark.parametrize(
-    ("name", "plan"),
-    [
-        pytest.param(name, plan, marks=MIXED if plan == "ppo and pmpo" else ())
-        for name, plan in EVERY
-        if (name, plan) not in EMPTY
-    ],
-)
+@pytest.mark.parametrize(("name", "plan"), [case for case in EVERY if case not in EMPTY])
 def test_a_mean_is_over_the_seeds_of_one_config(drawn, name, plan):
     assert set(drawn(name, plan).numbers["seeds"].drop_nulls()) == {SEEDS}
 
@@ -154,13 +144,7 @@ def test_runs_that_come_to_make_no_error_are_drawn_too(drawn, name):
     laid_out(drawing)
 
 
-LOGARITHMIC = ("error", "scaling", "learning-rate", "extended", "additive", "gate")
-BARE = pytest.mark.xfail(strict=True, reason="matplotlib warns of a logarithmic axis of zeros")
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=BARE if n in LOGARITHMIC else ()) for n in OF_RUNS]
-)
+@pytest.mark.parametrize("name", OF_RUNS)
 def test_runs_without_any_error_are_drawn_too(drawn, name):
     assert set(drawn(name, "smoke", SEEDS, flawless).numbers["mean"].drop_nulls()) == {0.0}
 
@@ -263,16 +247,16 @@ def test_figure_20_shows_the_regret_of_every_setting(drawn, table):
     assert cell["mean"].item() == pytest.approx(once, rel=1e-5)
 
 
-ALIKE = pytest.mark.xfail(
-    strict=True, reason="with a penalty, one pass over each batch reads as four do"
-)
-
-
-@pytest.mark.parametrize("plan", ["paper", "one pass", pytest.param("penalty", marks=ALIKE)])
+@pytest.mark.parametrize("plan", ["paper", "one pass", "penalty", "ppo and pmpo"])
 def test_figure_20_tells_its_rows_apart(drawn, plan):
     for axis in drawn("tuning", plan).figure.axes:
         labels = [tick.get_text() for tick in axis.get_yticklabels()]
         assert len(set(labels)) == len(labels)
+
+
+def test_figure_20_shows_every_penalty_of_the_clips_that_are_asked_for(drawn):
+    numbers = drawn("tuning", "two clips").numbers.filter(epochs=4)
+    assert len(numbers) == numbers.select("clip", "kl").n_unique() == 2 * 6
 
 
 def test_figure_21_shows_the_regret_at_each_rate_and_the_error_along_training(drawn, table):

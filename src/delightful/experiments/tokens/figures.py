@@ -21,7 +21,8 @@ _FLOOR = 1e-4  # what a logarithmic axis shows of an error of 0
 
 
 def _error_axis(axis: Any) -> None:
-    axis.set(yscale="log", ylim=(_FLOOR, 0.7))
+    axis.set_ylim(_FLOOR, 0.7)  # first: an axis of zeros cannot be scaled by itself
+    axis.set_yscale("log")
     percent(axis)
 
 
@@ -324,7 +325,7 @@ FIGURES = (
         "tokens/variants",
         "Figure 23",
         "Eight task variants",
-        "Sequence error for four targets and two rewards over 1,000 batches; 300 if quick.",
+        "Sequence error for four targets and two rewards over 1,000 batches; 200 if quick.",
         draw_variants,
         sweep.VARIANTS,
     ),

@@ -12,6 +12,7 @@ from delightful.experiments.tokens.sweep import RIVALS
 from delightful.lab.curves import seeds_by_steps
 from delightful.lab.drawing import at_end
 from delightful.lab.experiment import NotMeasuredError
+from delightful.weights import parse_method
 
 _RUN = [*(field.name for field in fields(TokensConfig)), "seed"]  # what tells runs apart
 
@@ -39,7 +40,8 @@ def main_runs(table: pl.DataFrame, *kept: str) -> pl.DataFrame:
     """
     for method in table["method"].unique().to_list():
         mine = pl.col("method") == method
-        for name, value in RIVALS.get(method, RIVALS["dg"]).items():
+        settings = RIVALS.get(parse_method(method)[0].name, RIVALS["dg"])
+        for name, value in settings.items():
             if name not in kept and value in set(table.filter(mine)[name]):
                 table = table.filter(~mine | (pl.col(name) == value))
     return table

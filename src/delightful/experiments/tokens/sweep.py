@@ -83,8 +83,8 @@ def _tuning(scale: str) -> list[TokensConfig]:
     """
     config = base(scale)
     penalties = _some(scale, PENALTIES, (0.0, 0.1))
-    clips = [f"ppo:clip={clip}" for clip in _some(scale, CLIPS, (0.1, 0.4))]
-    preferences = [f"pmpo:preference={p}" for p in _some(scale, PREFERENCES, (0.0, 1.0))]
+    clips = [f"ppo:clip={clip}" for clip in _some(scale, CLIPS, (0.4,))]
+    preferences = [f"pmpo:preference={p}" for p in _some(scale, PREFERENCES, (1.0,))]
     ppo, once = replace(config, **RIVALS["ppo"]), replace(config, **RIVALS["pmpo"])
     pmpo = replace(once, epochs=ppo.epochs)
     grid = [(ppo, method) for method in clips] + [(pmpo, method) for method in preferences]
@@ -102,7 +102,7 @@ def _extended(scale: str) -> list[TokensConfig]:
 
 
 def _variants(scale: str) -> list[TokensConfig]:
-    config = _steps(base(scale), scale, quick=300)
+    config = _steps(base(scale), scale, quick=200)
     rewards = ("bag", "sequential")
     kinds = [(task, reward) for reward in rewards for task in TASKS]
     return [c for task, reward in kinds for c in rivals(replace(config, task=task, reward=reward))]
@@ -117,7 +117,7 @@ def _all_or_nothing(scale: str) -> list[TokensConfig]:
 def _additive(scale: str) -> list[TokensConfig]:
     config = base(scale)
     alphas = _some(scale, ALPHAS, (0.0, 0.5, 1.0))
-    temperatures = _some(scale, TEMPERATURES, (0.2, 1.0, 5.0))
+    temperatures = _some(scale, TEMPERATURES, (0.5, 2.0))
     mixtures = [
         replace(config, method=f"additive:alpha={alpha},temperature={eta}", **RIVALS["dg"])
         for eta in temperatures
