@@ -34,7 +34,8 @@ def runs(table_of: Callable[..., pl.DataFrame]) -> Callable[..., pl.DataFrame]:
             given = measured(config)
             return given if isinstance(given, dict) else {"error": given}
 
-        how = {"metrics": MEASURED, "records": records, "dtype": np.float32}
+        metrics_of_table = [{"reward": "measured_reward"}.get(name, name) for name in MEASURED]
+        how = {"metrics": metrics_of_table, "records": records, "dtype": np.float32}
         return table_of(sweep, metrics, *plan_and_seeds, **how)
 
     return runs_of_tokens

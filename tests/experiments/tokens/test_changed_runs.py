@@ -212,5 +212,5 @@ def test_the_tables_of_these_tests_are_such_as_a_store_gives(runs, tmp_path):
         store.write(cell, {"step": steps, **curves}, 1.0)
     stored, made = store.table(cells), runs(VARIANTS, better, plan, 2)
     assert dict(stored.schema) == dict(made.schema)
-    measured = ["error", "gate_good", "gate_bad", "surprisal"]
+    measured = ["error", "measured_reward", "gate_good", "gate_bad", "surprisal"]
     assert stored.drop(measured).sort(pl.all()).equals(made.drop(measured).sort(pl.all()))
