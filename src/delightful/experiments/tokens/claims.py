@@ -1,26 +1,71 @@
-"""The sentences of Section 5, decided on runs. `robustness.py` has those of Appendix D."""
+"""The sentences of Section 5, decided on runs; those of Appendix D are in `grids` and `robustness`.
+
+DG is compared with the others after as many gradient steps, the paper's "same compute budget", and
+after as many episodes, of which PPO makes four gradient steps each. A claim is reproduced if it
+holds both ways, and partly if it holds one way. The value shown is that per gradient step.
+"""
+
+from collections.abc import Callable
 
 import numpy as np
 import polars as pl
 
 from delightful.experiments.tokens import sweep
 from delightful.experiments.tokens.runs import (
+    at_equal_updates,
     by_seed,
     ends,
     main_runs,
-    regret_at_updates,
     rivals,
     scaled,
-    shared_updates,
 )
 from delightful.lab.curves import label
 from delightful.lab.experiment import ClaimBook, Finding, NotMeasuredError, found
 from delightful.lab.gaps import listed, lower, narrowest, positive
-from delightful.lab.statistics import bootstrap
+from delightful.lab.statistics import Estimate, bootstrap
 
 claims = ClaimBook("tokens")
 
 SIZES = {"length": "H", "vocabulary": "M"}
+Gaps = dict[str, Estimate]
+
+
+def both_ways(
+    table: pl.DataFrame,
+    what: str,
+    gaps: Callable[[pl.DataFrame], Gaps],
+    *,
+    enough: bool = True,
+    nearly: Callable[[Gaps], bool] = positive,
+    note: str = "",
+) -> Finding:
+    """Whether all `gaps`, of rows such as `ends` gives, are clearly positive, by both measures.
+
+    enough: whether the runs can decide the claim; else it is partly reproduced at most.
+    nearly: when gaps per gradient step that are not all positive still make it partly reproduced.
+    """
+    early = at_equal_updates(table)
+    by_update, by_episode = gaps(early), gaps(ends(table))
+    worst = narrowest(by_update)
+    updates = max(early["updates"].to_list())
+    words = f"per gradient step: {listed(by_update)}; per episode: {listed(by_episode)}"
+    return found(
+        f"{what}, {worst}, after {updates} gradient steps",
+        by_update[worst],
+        enough and positive(by_update) and positive(by_episode),
+        partly=positive(by_update) or positive(by_episode) or nearly(by_update),
+        note=f"{words}; {note}" if note else words,
+    )
+
+
+def over_dg(metric: str) -> Callable[[pl.DataFrame], Gaps]:
+    """`metric` of each baseline − DG's."""
+
+    def gaps(rows: pl.DataFrame) -> Gaps:
+        runs = {spec: by_seed(rows, metric, method=spec) for spec in rivals(rows)}
+        return {label(spec): lower(runs[spec], runs["dg"]) for spec in runs if spec != "dg"}
+
+    return gaps
 
 
 @claims.add(
@@ -31,51 +76,19 @@ SIZES = {"length": "H", "vocabulary": "M"}
     sweep=sweep.CURVES,
 )
 def faster(table: pl.DataFrame) -> Finding:
-    """Error averaged over training, least of all baselines − DG, over as many gradient steps (the
-    paper's 'same compute budget') and over as many episodes; "partly" if only one of them holds."""
+    return both_ways(main_runs(table), "average error, baseline − DG", over_dg("regret"))
+
+
+def last_errors(table: pl.DataFrame, *, enough: bool = True) -> Finding:
+    """Error over the last record, each baseline's − DG's."""
     table = main_runs(table)
-    others = [spec for spec in rivals(table) if spec != "dg"]
-    updates, rows = shared_updates(table), ends(table)
-
-    def until(spec: str) -> np.ndarray:
-        return regret_at_updates(table, updates, method=spec)
-
-    def over_all(spec: str) -> np.ndarray:
-        return by_seed(rows, "regret", method=spec)
-
-    by_update = {label(spec): lower(until(spec), until("dg")) for spec in others}
-    by_episode = {label(spec): lower(over_all(spec), over_all("dg")) for spec in others}
-    worst = narrowest(by_update)
-    note = f"per gradient step: {listed(by_update)}; per episode: {listed(by_episode)}"
-    return found(
-        f"average error over {updates} gradient steps, {worst} − DG",
-        by_update[worst],
-        positive(by_update) and positive(by_episode),
-        partly=positive(by_update) or positive(by_episode),
-        note=note,
-    )
-
-
-def last_errors(table: pl.DataFrame, *, long_enough: bool = True) -> Finding:
-    """Error over the last record, after as many episodes, least of all baselines − DG.
-
-    "Partly" if DG is clearly below one of them at least, or if the runs are not `long_enough`.
-    """
-    table = main_runs(table)
-    rows, specs = ends(table), rivals(table)
-    errors = {spec: by_seed(rows, "error", method=spec) for spec in specs}
-    gaps = {label(spec): lower(errors[spec], errors["dg"]) for spec in specs if spec != "dg"}
-    worst = narrowest(gaps)
-    medians = "; ".join(
+    errors = {spec: by_seed(ends(table), "error", method=spec) for spec in rivals(table)}
+    means = "; ".join(
         f"{label(spec)} {runs.mean():.2g} ({np.median(runs):.2g})" for spec, runs in errors.items()
     )
-    return found(
-        f"error after {max(table['steps'].to_list())} batches, {worst} − DG",
-        gaps[worst],
-        positive(gaps) and long_enough,
-        partly=any(gap.low > 0 for gap in gaps.values()),
-        note=f"mean (median): {medians}",
-    )
+    note = f"mean (median) after {max(table['steps'].to_list())} batches: {means}"
+    gaps = over_dg("error")
+    return both_ways(table, "error, baseline − DG", gaps, enough=enough, note=note)
 
 
 @claims.add(
@@ -89,36 +102,38 @@ def lower_error(table: pl.DataFrame) -> Finding:
     return last_errors(table)
 
 
-def _by_size(table: pl.DataFrame, field: str, metric: str) -> dict[str, dict[int, np.ndarray]]:
-    table = main_runs(table)
-    runs = scaled(table, field, metric, rivals(table))
+Runs = dict[str, dict[int, np.ndarray]]
+"""Numbers, one per seed, by method and size."""
+
+
+def _by_size(rows: pl.DataFrame, field: str, metric: str) -> Runs:
+    runs = scaled(rows, field, metric, rivals(rows))
     if len(runs["dg"]) < 2:
         raise NotMeasuredError(f"it needs runs of several values of {field}")
     return runs
 
 
-def _rise(table: pl.DataFrame, field: str) -> Finding:
-    """How much more than DG's the final error of each baseline rises from the smallest size to the
-    largest; "partly" if that is clear for one of them at least."""
-    runs = _by_size(table, field, "error")
-    sizes = sorted(runs["dg"])
-    rises = {spec: by_size[sizes[-1]] - by_size[sizes[0]] for spec, by_size in runs.items()}
-    gaps = {label(spec): lower(rises[spec], rises["dg"]) for spec in rises if spec != "dg"}
-    worst, symbol = narrowest(gaps), SIZES[field]
-    return found(
-        f"rise of the final error from {symbol} = {sizes[0]} to {sizes[-1]}, {worst} − DG",
-        gaps[worst],
-        positive(gaps),
-        partly=any(gap.low > 0 for gap in gaps.values()),
-        note=f"final error at {symbol} = {', '.join(map(str, sizes))}: {_along(runs)}",
-    )
-
-
-def _along(runs: dict[str, dict[int, np.ndarray]]) -> str:
-    return "; ".join(
+def _along(runs: Runs, field: str) -> str:
+    sizes = ", ".join(map(str, sorted(runs["dg"])))
+    values = "; ".join(
         f"{label(spec)} {' → '.join(f'{x.mean():.3f}' for x in by_size.values())}"
         for spec, by_size in runs.items()
     )
+    return f"at {SIZES[field]} = {sizes}: {values}"
+
+
+def _rise(table: pl.DataFrame, field: str) -> Finding:
+    """How much more than DG's the final error of each baseline rises from the smallest size to the
+    largest."""
+    table = main_runs(table)
+
+    def gaps(rows: pl.DataFrame) -> Gaps:
+        runs = _by_size(rows, field, "error")
+        rises = {spec: by[max(by)] - by[min(by)] for spec, by in runs.items()}
+        return {label(spec): lower(rises[spec], rises["dg"]) for spec in rises if spec != "dg"}
+
+    note = f"final error {_along(_by_size(ends(table), field, 'error'), field)}"
+    return both_ways(table, "rise of the error, baseline − DG", gaps, note=note)
 
 
 @claims.add(
@@ -145,34 +160,42 @@ def graceful_vocabulary(table: pl.DataFrame) -> Finding:
     return _rise(table, "vocabulary")
 
 
-def _positive_errors(runs: dict[str, dict[int, np.ndarray]]) -> None:
+def _logs(rows: pl.DataFrame, field: str) -> Runs:
+    """Logarithms of the average error."""
+    runs = _by_size(rows, field, "regret")
     if min(x.min() for by_size in runs.values() for x in by_size.values()) <= 0:
         raise NotMeasuredError("a power law needs errors above 0, and a run made none")
+    return {spec: {n: np.log(x) for n, x in by_size.items()} for spec, by_size in runs.items()}
 
 
 def _exponent(table: pl.DataFrame, field: str) -> Finding:
-    """The exponent of the average error in a size, least of all baselines − DG; "partly" if DG's
-    is the smallest, though not clearly.
+    """The exponent of the average error in a size, each baseline's − DG's; "partly" also if DG's is
+    the smallest, though not clearly.
 
     Seeds are independent runs at every size, so an exponent is fitted to those of one number. A
     method at chance everywhere would have one near 0: the note gives the errors themselves.
     """
-    runs = _by_size(table, field, "regret")
-    _positive_errors(runs)
-    slopes = {
-        spec: np.polyfit(np.log(list(by_size)), np.log(np.stack(list(by_size.values()))), 1)[0]
-        for spec, by_size in runs.items()
-    }
-    gaps = {label(spec): lower(slopes[spec], slopes["dg"]) for spec in slopes if spec != "dg"}
-    worst, symbol = narrowest(gaps), SIZES[field]
-    fitted = listed({label(spec): bootstrap(of_seeds) for spec, of_seeds in slopes.items()})
-    sizes = ", ".join(map(str, sorted(runs["dg"])))
-    return found(
-        f"exponent in {symbol}, {worst} − DG",
-        gaps[worst],
-        positive(gaps),
-        partly=all(gap.value > 0 for gap in gaps.values()),
-        note=f"exponents: {fitted}; average error at {symbol} = {sizes}: {_along(runs)}",
+    table = main_runs(table)
+
+    def slopes(rows: pl.DataFrame) -> dict[str, np.ndarray]:
+        return {
+            spec: np.polyfit(np.log(list(by_size)), np.stack(list(by_size.values())), 1)[0]
+            for spec, by_size in _logs(rows, field).items()
+        }
+
+    def gaps(rows: pl.DataFrame) -> Gaps:
+        fitted = slopes(rows)
+        return {label(spec): lower(fitted[spec], fitted["dg"]) for spec in fitted if spec != "dg"}
+
+    rows = ends(table)
+    each = listed({label(spec): bootstrap(of_seeds) for spec, of_seeds in slopes(rows).items()})
+    errors = _along(_by_size(rows, field, "regret"), field)
+    return both_ways(
+        table,
+        f"exponent in {SIZES[field]}, baseline − DG",
+        gaps,
+        nearly=lambda found: all(gap.value > 0 for gap in found.values()),
+        note=f"exponents per episode: {each}; average error {errors}",
     )
 
 
@@ -206,16 +229,14 @@ def exponent_vocabulary(table: pl.DataFrame) -> Finding:
     sweep=sweep.SCALING,
 )
 def power_law(table: pl.DataFrame) -> Finding:
-    """R² of the line through the mean log errors; "approximate" is at least 0.9 for every method
-    and size, "partly" for half of them."""
+    """R² of the line through the mean log errors after as many episodes; "approximate" is at least
+    0.9 for every method and size, "partly" for half of them."""
     fits = {}
     for field, symbol in SIZES.items():
-        runs = _by_size(table, field, "regret")
-        _positive_errors(runs)
-        for spec, by_size in runs.items():
+        for spec, by_size in _logs(ends(main_runs(table)), field).items():
             if len(by_size) < 3:
                 raise NotMeasuredError("it needs at least three sizes")
-            x, y = np.log(list(by_size)), [np.log(runs).mean() for runs in by_size.values()]
+            x, y = np.log(list(by_size)), [logs.mean() for logs in by_size.values()]
             flat = np.ptp(y) == 0  # a line through equal points is perfect, if no law of scaling
             fits[f"{label(spec)} in {symbol}"] = 1.0 if flat else np.corrcoef(x, y)[0, 1] ** 2
     worst = min(fits, key=lambda name: fits[name])

@@ -33,8 +33,8 @@ class TokensConfig:
     )
     learning_rate: float = chosen(
         1e-3,
-        "Adam is stated, its rate is not; the author's code has 3e-4. Figures use each method's "
-        "best rate on one grid, which Figure 21a shows",
+        "Adam is stated, its rate is not; the author's code has 3e-4. Figures use a rate for "
+        "each method, chosen on the grid that Figure 21a shows",
     )
     kl: float = chosen(
         0.0, "β of a penalty β·KL(π‖π that acted), of PPO and PMPO in Figure 20; 0 elsewhere"

@@ -51,9 +51,10 @@ def draw_error(table: pl.DataFrame) -> Drawing:
 
 def _fits(axis: Any, table: pl.DataFrame, field: str) -> pl.DataFrame:
     """Regret against a size on log-log axes, with each method's power law."""
-    numbers = against(axis, by_size(table, field), field, "regret", linestyle="none")
+    rows = ends(table)
+    numbers = against(axis, by_size(rows, field), field, "regret", linestyle="none")
     laws = []
-    for name, runs in scaled(table, field, "regret", methods(table)).items():
+    for name, runs in scaled(rows, field, "regret", methods(rows)).items():
         sizes, errors = np.array(list(runs)), np.stack(list(runs.values()), axis=1)
         if min(errors.shape) < 2 or errors.min() <= 0:
             continue
@@ -75,7 +76,7 @@ def draw_scaling(table: pl.DataFrame) -> Drawing:
     symbols = {"length": "horizon H", "vocabulary": "vocabulary M"}
     parts = []
     for axis, (field, symbol) in zip(axes[:2], symbols.items(), strict=True):
-        rows = by_size(table, field)
+        rows = by_size(ends(table), field)
         parts.append(against(axis, rows, field, "error"))
         axis.set(xlabel=symbol, ylabel="final error", ylim=(-0.02, None))
         percent(axis)
@@ -271,7 +272,7 @@ FIGURES = (
         "tokens/error",
         "Figure 8",
         "Sequence error on Token Reversal",
-        "The share of wrong tokens in sampled answers, H = 10 and M = 2, each method at its best "
+        "The share of wrong tokens in sampled answers, H = 10 and M = 2, each method at its own "
         "learning rate. PPO makes four passes over each batch, the others one: (a) per batch of "
         "100 episodes, (b) per gradient step.",
         draw_error,

@@ -4,17 +4,11 @@ import numpy as np
 import polars as pl
 
 from delightful.experiments.tokens import sweep
-from delightful.experiments.tokens.runs import (
-    by_seed,
-    ends,
-    main_runs,
-    regret_at_updates,
-    shared_updates,
-    with_regret,
-)
+from delightful.experiments.tokens.claims import Gaps, both_ways
+from delightful.experiments.tokens.runs import by_seed, ends, main_runs
 from delightful.lab.curves import label
 from delightful.lab.experiment import ClaimBook, Finding, NotMeasuredError, found
-from delightful.lab.gaps import listed, lower, narrowest, positive
+from delightful.lab.gaps import lower
 from delightful.lab.statistics import bootstrap, bootstrap_ratio
 from delightful.weights import parse_method
 
@@ -24,14 +18,9 @@ Grid = dict[tuple[float, ...], np.ndarray]
 """Regrets, one per seed, by the values that were varied."""
 
 
-def _grid(table: pl.DataFrame, method: str, *options: str, updates: int | None = None) -> Grid:
-    """The regret of a method's runs by its options, then its KL penalty and passes per batch.
-
-    updates: after that many gradient steps; else at the end.
-    """
-    rows = ends(table)
-    if updates is not None:
-        rows = with_regret(table).filter(pl.col("updates") == updates)
+def _grid(rows: pl.DataFrame, method: str, *options: str) -> Grid:
+    """The regret of a method's runs by its options, then its KL penalty and passes per batch, from
+    rows such as `ends` gives."""
     grid: Grid = {}
     for spec in rows["method"].unique().sort().to_list():
         found_method, values = parse_method(spec)
@@ -96,7 +85,7 @@ def tuned_dg(table: pl.DataFrame) -> Finding:
 )
 def tuned_ppo(table: pl.DataFrame) -> Finding:
     """ "≈ 0.03" is read as 0.02 to 0.045, "partly" as half to twice that."""
-    grid = _grid(_at_paper_length(table), "ppo", "clip")
+    grid = _grid(ends(_at_paper_length(table)), "ppo", "clip")
     at = _best(grid)
     return _near("regret of the best PPO", grid[at], 0.02, 0.045, _ppo(at))
 
@@ -118,7 +107,7 @@ def _pmpo(at: tuple[float, ...]) -> str:
 )
 def tuned_pmpo(table: pl.DataFrame) -> Finding:
     """ "≈ 0.08" is read as 0.055 to 0.12, "partly" as half to twice that."""
-    grid = _grid(_at_paper_length(table), "pmpo", "preference")
+    grid = _grid(ends(_at_paper_length(table)), "pmpo", "preference")
     at = _best(grid)
     return _near("regret of the best PMPO", grid[at], 0.055, 0.12, _pmpo(at))
 
@@ -131,32 +120,22 @@ def tuned_pmpo(table: pl.DataFrame) -> Finding:
     sweep=sweep.TUNING,
 )
 def tuning_does_not_help(table: pl.DataFrame) -> Finding:
-    """The best of each grid − DG in regret, over as many episodes and over as many gradient steps;
-    "partly" if only one of them holds. With four passes over each batch, a method makes four times
-    DG's gradient steps."""
-    updates = shared_updates(table)
-    short = regret_at_updates(main_runs(table), updates, method="dg")
-    by_episode, by_update, notes = {}, {}, []
-    for name, option in (("ppo", "clip"), ("pmpo", "preference")):
-        whole, early = _grid(table, name, option), _grid(table, name, option, updates=updates)
-        by_episode[label(name)] = lower(whole[_best(whole)], _plain(table, "dg"))
-        by_update[label(name)] = lower(early[_best(early)], short)
-        symbol = {"ppo": "ε", "pmpo": "α"}[name]
-        notes.append(f"{label(name)} {_setting((symbol, 'β', 'passes'), _best(whole))}")
-    worst = narrowest(by_update)
-    note = f"per gradient step: {listed(by_update)}; per episode: {listed(by_episode)}"
-    return found(
-        f"regret over {updates} gradient steps, best {worst} − DG",
-        by_update[worst],
-        positive(by_update) and positive(by_episode),
-        partly=positive(by_update) or positive(by_episode),
-        note=f"{note}; best per episode: {'; '.join(notes)}",
-    )
+    """The best of each grid − DG in regret."""
+    grids = {"ppo": "clip", "pmpo": "preference"}
+
+    def gaps(rows: pl.DataFrame) -> Gaps:
+        dg = by_seed(main_runs(rows), "regret", method="dg")
+        tried = {name: _grid(rows, name, option) for name, option in grids.items()}
+        return {label(name): lower(grid[_best(grid)], dg) for name, grid in tried.items()}
+
+    ppo, pmpo = (_best(_grid(ends(table), name, option)) for name, option in grids.items())
+    note = f"best per episode: PPO {_ppo(ppo)}; PMPO {_pmpo(pmpo)}"
+    return both_ways(table, "regret, best setting − DG", gaps, note=note)
 
 
 def _ppo_grid(table: pl.DataFrame) -> Grid:
     """By ε, β and passes; only the runs with most passes, where several were made."""
-    grid = _grid(table, "ppo", "clip")
+    grid = _grid(ends(table), "ppo", "clip")
     most = max(at[2] for at in grid)
     return {at: runs for at, runs in grid.items() if at[2] == most}
 
@@ -218,7 +197,7 @@ def ppo_kl(table: pl.DataFrame) -> Finding:
 )
 def pmpo_boundary(table: pl.DataFrame) -> Finding:
     """Best regret at 0 < α < 1 − best at α = 0 or 1, over all penalties."""
-    grid = _grid(table, "pmpo", "preference")
+    grid = _grid(ends(table), "pmpo", "preference")
     edge = {at: runs for at, runs in grid.items() if at[0] in (0, 1)}
     inner = {at: runs for at, runs in grid.items() if 0 < at[0] < 1}
     if not edge or not inner:
@@ -231,7 +210,7 @@ def pmpo_boundary(table: pl.DataFrame) -> Finding:
 
 
 def _mixtures(table: pl.DataFrame) -> Grid:
-    return _grid(table, "additive", "alpha", "temperature")
+    return _grid(ends(table), "additive", "alpha", "temperature")
 
 
 @claims.add(

@@ -1,14 +1,16 @@
 """The sentences of Appendices D.2 and D.3, decided on runs: robustness and task variants."""
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 
 from delightful.experiments.tokens import sweep
-from delightful.experiments.tokens.claims import last_errors
-from delightful.experiments.tokens.runs import by_seed, ends, main_runs, rivals
+from delightful.experiments.tokens.claims import Gaps, both_ways, last_errors
+from delightful.experiments.tokens.runs import at_equal_updates, by_seed, ends, main_runs, rivals
 from delightful.lab.curves import label
 from delightful.lab.experiment import ClaimBook, Finding, NotMeasuredError, found
-from delightful.lab.gaps import listed, lower, narrowest, positive
+from delightful.lab.gaps import lower
 from delightful.lab.statistics import Estimate
 
 claims = ClaimBook("tokens")
@@ -22,36 +24,39 @@ claims = ClaimBook("tokens")
     sweep=sweep.RATE,
 )
 def learning_rates(table: pl.DataFrame) -> Finding:
-    """Regret of the best baseline − DG at each rate, over as many episodes. "Partly" if DG's mean
-    is the lowest at half of the rates or more, or if its best is the best of all."""
+    """Regret of the best baseline − DG at each rate; "partly" also if DG is clearly the best at
+    half of the rates or more, per gradient step."""
     table = main_runs(table, "learning_rate")
-    rows, specs = ends(table), rivals(table)
-    rates = sorted(rows["learning_rate"].unique().to_list())
+    rates = sorted(table["learning_rate"].unique().to_list())
     if len(rates) < 2:
         raise NotMeasuredError("it needs runs at several learning rates")
-    runs = {
-        spec: {rate: by_seed(rows, "regret", method=spec, learning_rate=rate) for rate in rates}
-        for spec in specs
-    }
-    means = {spec: [float(of_seeds.mean()) for of_seeds in runs[spec].values()] for spec in specs}
-    best = {spec: rates[int(np.argmin(means[spec]))] for spec in specs}
-    gaps = {}
-    for rate in rates:
-        rival = min((s for s in specs if s != "dg"), key=lambda s: float(runs[s][rate].mean()))
-        gaps[f"{rate:g} ({label(rival)})"] = lower(runs[rival][rate], runs["dg"][rate])
-    worst = narrowest(gaps)
-    first = [gap.value > 0 for gap in gaps.values()]
-    champion = min(specs, key=lambda spec: min(means[spec])) == "dg"
-    note = f"best baseline − DG: {listed(gaps)}; best of all rates: " + "; ".join(
-        f"{label(spec)} {min(means[spec]):.4f} at {best[spec]:g}" for spec in specs
+
+    def gaps(rows: pl.DataFrame) -> Gaps:
+        return {f"rate {rate:g}": _margin(rows, learning_rate=rate) for rate in rates}
+
+    best = []
+    for spec in rivals(table):
+        rows = ends(table)
+        means = [by_seed(rows, "regret", method=spec, learning_rate=r).mean() for r in rates]
+        best.append(f"{label(spec)} {min(means):.4f} at {rates[int(np.argmin(means))]:g}")
+    return both_ways(
+        table,
+        "regret, best baseline − DG",
+        gaps,
+        nearly=_at_half,
+        note=f"best rates per episode: {'; '.join(best)}",
     )
-    return found(
-        f"regret, best baseline − DG at learning rate {worst}",
-        gaps[worst],
-        positive(gaps),
-        partly=2 * sum(first) >= len(first) or champion,
-        note=note,
-    )
+
+
+def _at_half(gaps: Gaps) -> bool:
+    return 2 * sum(gap.low > 0 for gap in gaps.values()) >= len(gaps)
+
+
+def _margin(rows: pl.DataFrame, **where: Any) -> Estimate:
+    """The best baseline's regret − DG's."""
+    runs = {spec: by_seed(rows, "regret", method=spec, **where) for spec in rivals(rows)}
+    best = min((spec for spec in runs if spec != "dg"), key=lambda spec: float(runs[spec].mean()))
+    return lower(runs[best], runs["dg"])
 
 
 @claims.add(
@@ -63,26 +68,16 @@ def learning_rates(table: pl.DataFrame) -> Finding:
 )
 def extended(table: pl.DataFrame) -> Finding:
     """At most "partly" for shorter runs than the paper's."""
-    return last_errors(table, long_enough=min(table["steps"].to_list()) >= 10 * sweep.K)
+    return last_errors(table, enough=min(table["steps"].to_list()) >= 10 * sweep.K)
 
 
-def _by_variant(table: pl.DataFrame) -> dict[tuple[str, str], dict[str, np.ndarray]]:
-    """Regret by task and reward, and then by method."""
-    rows = ends(main_runs(table))
-    kinds = rows.select("task", "reward").unique(maintain_order=True).rows()
-    return {
-        (task, reward): {
-            spec: by_seed(rows, "regret", method=spec, task=task, reward=reward)
-            for spec in rivals(rows)
-        }
-        for task, reward in kinds
-    }
+Variant = tuple[str, str]
+"""A task and a reward."""
 
 
-def _margin(runs: dict[str, np.ndarray]) -> Estimate:
-    """The best baseline − DG."""
-    best = min((name for name in runs if name != "dg"), key=lambda name: float(runs[name].mean()))
-    return lower(runs[best], runs["dg"])
+def _variants(rows: pl.DataFrame) -> list[Variant]:
+    kinds: list[Variant] = rows.select("task", "reward").unique(maintain_order=True).rows()
+    return kinds
 
 
 @claims.add(
@@ -93,17 +88,14 @@ def _margin(runs: dict[str, np.ndarray]) -> Estimate:
     sweep=sweep.VARIANTS,
 )
 def every_variant(table: pl.DataFrame) -> Finding:
-    """Over as many episodes; "partly" if DG's mean is the lowest in at least half of them."""
-    gaps = {f"{t}, {r}": _margin(runs) for (t, r), runs in _by_variant(table).items()}
-    worst = narrowest(gaps)
-    first = [gap.value > 0 for gap in gaps.values()]
-    return found(
-        f"regret, best baseline − DG ({worst})",
-        gaps[worst],
-        positive(gaps),
-        partly=2 * sum(first) >= len(first),
-        note=f"DG's mean is the lowest in {sum(first)} of {len(first)}; {listed(gaps)}",
-    )
+    """Regret of the best baseline − DG in each; "partly" also if DG is clearly the best in half of
+    them or more, per gradient step."""
+    table = main_runs(table)
+
+    def gaps(rows: pl.DataFrame) -> Gaps:
+        return {f"{t}, {r}": _margin(rows, task=t, reward=r) for t, r in _variants(table)}
+
+    return both_ways(table, "regret, best baseline − DG", gaps, nearly=_at_half)
 
 
 @claims.add(
@@ -114,14 +106,17 @@ def every_variant(table: pl.DataFrame) -> Finding:
     sweep=sweep.VARIANTS,
 )
 def sequential_gap(table: pl.DataFrame) -> Finding:
-    """In which share of the tasks DG's margin over the best baseline is larger with Sequential
-    reward than with Bag-of-Tokens; "often" is more than half, "partly" half."""
-    variants = _by_variant(table)
+    """In which share of the tasks DG's margin over the best baseline, per gradient step, is larger
+    with Sequential reward than with Bag-of-Tokens; "often" is more than half, "partly" half."""
+    rows = at_equal_updates(main_runs(table))
+    variants = _variants(rows)
     larger, notes = [], []
     for task in sorted({task for task, _ in variants}):
         if not {(task, "bag"), (task, "sequential")} <= set(variants):
             raise NotMeasuredError("it needs runs of both rewards for every task")
-        bag, sequential = (_margin(variants[task, kind]).value for kind in ("bag", "sequential"))
+        bag, sequential = (
+            _margin(rows, task=task, reward=kind).value for kind in ("bag", "sequential")
+        )
         larger.append(sequential > bag)
         notes.append(f"{task} {bag:.4f} → {sequential:.4f}")
     share = float(np.mean(larger))

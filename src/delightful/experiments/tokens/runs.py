@@ -52,6 +52,16 @@ def ends(table: pl.DataFrame) -> pl.DataFrame:
     return at_end(with_regret(table))
 
 
+def at_equal_updates(table: pl.DataFrame) -> pl.DataFrame:
+    """The record of every run after as many gradient steps, the most that all of them have."""
+    rows = with_regret(table)
+    runs = rows.group_by("method", "epochs", "minibatches").agg("updates")
+    common = set.intersection(*(set(updates) for updates in runs["updates"].to_list()))
+    if not common:
+        raise NotMeasuredError("it needs records after as many gradient steps of each method")
+    return rows.filter(pl.col("updates") == max(common))
+
+
 def by_seed(rows: pl.DataFrame, metric: str, **where: Any) -> np.ndarray:
     """`metric` of the one config that is asked for, one number per seed, from rows of `ends`."""
     runs = seeds_by_steps(rows, metric, **where)
@@ -59,20 +69,6 @@ def by_seed(rows: pl.DataFrame, metric: str, **where: Any) -> np.ndarray:
         words = ", ".join(f"{name}={value}" for name, value in where.items())
         raise NotMeasuredError(f"it needs one config with {words}, and there are several")
     return np.asarray(runs[:, 0])
-
-
-def shared_updates(table: pl.DataFrame) -> int:
-    """The largest number of gradient steps after which every run has a record."""
-    runs = with_regret(table).group_by("method", "epochs", "minibatches").agg("updates")
-    common = set.intersection(*(set(updates) for updates in runs["updates"].to_list()))
-    if not common:
-        raise NotMeasuredError("it needs records after as many gradient steps of each method")
-    return int(max(common))
-
-
-def regret_at_updates(table: pl.DataFrame, updates: int, **where: Any) -> np.ndarray:
-    """The average error until that many gradient steps were made, one number per seed."""
-    return by_seed(with_regret(table).filter(pl.col("updates") == updates), "regret", **where)
 
 
 def rivals(table: pl.DataFrame) -> list[str]:
@@ -84,21 +80,21 @@ def rivals(table: pl.DataFrame) -> list[str]:
     return found
 
 
-def by_size(table: pl.DataFrame, field: str) -> pl.DataFrame:
-    """The ends of those runs in which `field`, length or vocabulary, was varied.
+def by_size(rows: pl.DataFrame, field: str) -> pl.DataFrame:
+    """Of rows such as `ends` gives, those in which `field`, length or vocabulary, was varied.
 
     The other of the two is then the one that most runs have.
     """
     other = {"length": "vocabulary", "vocabulary": "length"}[field]
-    usual = table.group_by(other).len().sort("len", other, descending=[True, False])[other][0]
-    return ends(table).filter(pl.col(other) == usual)
+    usual = rows.group_by(other).len().sort("len", other, descending=[True, False])[other][0]
+    return rows.filter(pl.col(other) == usual)
 
 
 def scaled(
-    table: pl.DataFrame, field: str, metric: str, specs: Sequence[str]
+    rows: pl.DataFrame, field: str, metric: str, specs: Sequence[str]
 ) -> dict[str, dict[int, np.ndarray]]:
-    """`metric` at the end of training, one number per seed, by method and by `field`."""
-    rows = by_size(table, field)
+    """`metric`, one number per seed, by method and by `field`, from rows such as `ends` gives."""
+    rows = by_size(rows, field)
     sizes = sorted(rows[field].unique().to_list())
     return {
         spec: {size: by_seed(rows, metric, method=spec, **{field: size}) for size in sizes}
