@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import jax
@@ -18,8 +19,10 @@ import pytest
 from delightful.experiments.bandit import train
 from delightful.experiments.bandit.config import BanditConfig
 from delightful.experiments.bandit.sweep import ALIGNMENT
+from delightful.experiments.tokens.config import TASKS, TokensConfig
 from delightful.lab import runners
 from delightful.lab.cells import Plan
+from delightful.lab.compiling import OverSeeds
 from delightful.lab.progress import run_missing
 from delightful.lab.store import Store
 
@@ -151,3 +154,20 @@ def test_a_traced_float_gives_what_a_constant_would() -> None:
     constant = train.train(fixed, {"temperature": 0.5}, jax.random.key(7))
     for name in ("error", "misalignment"):
         np.testing.assert_allclose(traced[name][0], constant[name], rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("config", "rule"),
+    [
+        (BanditConfig(batch=0), "batch must be at least 1"),
+        (TokensConfig(samples=1), "samples must be at least 2"),
+        (TokensConfig(learning_rate=0.0), "learning_rate must be > 0"),  # a float, to be traced
+        (TokensConfig(task="sideways"), "task must be one of copy, flip"),  # and a word
+    ],
+)
+def test_a_config_that_its_check_refuses_is_not_run(config: Any, rule: str) -> None:
+    words = {"task": TASKS} if isinstance(config, TokensConfig) else {}
+    over = OverSeeds(lambda *_: pytest.fail("it was run"), words=words)
+    with pytest.raises(ValueError, match=rule):
+        over(config, np.arange(1))
+    assert over.compiled.cache_info().currsize == 0

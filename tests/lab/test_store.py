@@ -84,6 +84,22 @@ def test_a_table_has_the_config_as_columns(store: Store) -> None:
         }
 
 
+def test_a_metric_named_like_a_field_of_the_config_is_kept_as_measured(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.prepare()
+    values = np.random.default_rng(0).normal(size=(3, 2)).astype(np.float32)
+    for cell in CELLS:
+        store.write(cell, {"step": np.array([0, 5]), "cosine": values, "batch": -values}, 1.0)
+    table = store.table(CELLS)
+    assert table is not None
+    for cell in CELLS:
+        part = table.filter(pl.col("method") == cell.config.method)
+        assert part["batch"].to_list() == [cell.config.batch] * 6
+        assert part["measured_batch"].to_numpy().tobytes() == (-values).tobytes()
+        assert part["cosine"].to_numpy().tobytes() == values.tobytes()
+    assert [name for name in table.columns if name.startswith("measured_")] == ["measured_batch"]
+
+
 @pytest.mark.parametrize("failure", [OSError(28, "No space left on device"), KeyboardInterrupt()])
 def test_a_failure_before_the_entry_leaves_the_cell_missing(
     store: Store, monkeypatch: pytest.MonkeyPatch, failure: BaseException

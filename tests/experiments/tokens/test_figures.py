@@ -20,6 +20,7 @@ from delightful.lab.cells import Plan
 BY_ID = {figure.id.removeprefix("tokens/"): figure for figure in FIGURES}
 OF_RUNS = [name for name, figure in BY_ID.items() if figure.sweep]
 LINES = [name for name in OF_RUNS if name not in ("scaling", "tuning")]
+KINDS = [name for name in OF_RUNS if name not in ("extended", "variants", "all-or-nothing")]
 SEEDS = 3
 
 
@@ -45,9 +46,15 @@ PLANS = {
     "two clips": changed("ppo:clip=0.1", "ppo:clip=0.4"),
 }
 SOME = {  # plans that matter to these figures alone
+    "quick": ("scaling", "tuning", "extended"),
+    "dg alone": KINDS,
+    "pg and awr": KINDS,
     "steps": ("error",),
+    "rate": ("error", "tuning", "learning-rate"),
+    "one pass": ("error", "tuning"),
     "penalty": ("tuning",),
     "task": ("variants",),
+    "length": ("scaling", "all-or-nothing"),
     "awr alone": ("gate", "additive"),
     "ppo and pmpo": ("tuning",),
     "two clips": ("tuning",),
@@ -132,12 +139,12 @@ def test_a_mean_is_over_the_seeds_of_one_config(drawn, name, plan):
     assert set(drawn(name, plan).numbers["seeds"].drop_nulls()) == {SEEDS}
 
 
-@pytest.mark.parametrize("name", OF_RUNS)
+@pytest.mark.parametrize("name", [*KINDS, "variants"])
 def test_a_figure_fits_its_frame(drawn, name):
     laid_out(drawn(name))
 
 
-@pytest.mark.parametrize("name", OF_RUNS)
+@pytest.mark.parametrize("name", KINDS)
 def test_runs_that_come_to_make_no_error_are_drawn_too(drawn, name):
     drawing = drawn(name, "smoke", SEEDS, learned)
     assert drawing.numbers["mean"].drop_nulls().min() == 0

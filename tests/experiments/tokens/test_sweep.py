@@ -103,7 +103,7 @@ def test_every_config_is_valid_and_there_once(which, scale):
 def test_a_smoke_test_is_tiny(which):
     for config in configs(which, "smoke"):
         assert config.length <= 4
-        assert config.vocabulary <= 4
+        assert config.vocabulary <= 8
         assert config.steps * config.batch * config.epochs <= 256
         assert config.width * config.layers <= 8
     assert sum(c.program.seconds(c.config) for c in which.cells(Plan("smoke"))) < 5

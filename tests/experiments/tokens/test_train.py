@@ -11,8 +11,9 @@ import pytest
 
 from delightful.experiments import adam
 from delightful.experiments.tokens import network, train
-from delightful.experiments.tokens.config import TokensConfig
+from delightful.experiments.tokens.config import REWARDS, TASKS, TokensConfig
 from delightful.experiments.tokens.task import judge
+from delightful.lab.compiling import OverSeeds
 from delightful.weights import METHODS, parse_method, score_weight
 
 TINY = TokensConfig(
@@ -317,6 +318,23 @@ def test_gates_are_means_over_the_tokens_of_good_and_of_bad_answers(episodes, qu
     assert float(found["surprisal"]) == pytest.approx(-log_prob.mean(), abs=1e-5)
     even = run(np.zeros((3, 2)), log_prob)
     assert float(even["gate_good"]) == float(even["gate_bad"]) == 0.5
+
+
+@pytest.mark.usefixtures("table")
+def test_seeds_run_alike_side_by_side_and_one_after_the_other(monkeypatch, quick_jit) -> None:
+    monkeypatch.setattr(jax, "jit", quick_jit)
+    words, seeds = {"task": TASKS, "reward": REWARDS}, np.arange(3)
+    after, beside = (OverSeeds(train.train, fills_core=f, words=words) for f in (True, False))
+    errors = set()
+    for task, reward in (("reverse-copy", "bag"), ("copy", "all"), ("flip", "sequential")):
+        config = replace(TINY, task=task, reward=reward)
+        one, other = after(config, seeds), beside(config, seeds)
+        assert set(one) == set(other) == {"step", *train.MEASURED}
+        for name, values in one.items():
+            np.testing.assert_allclose(values, other[name], rtol=1e-4, atol=1e-5)
+        errors.add(one["error"].tobytes())
+    assert len(errors) == 3
+    assert after.compiled.cache_info().currsize == beside.compiled.cache_info().currsize == 1
 
 
 @pytest.fixture(scope="module")

@@ -78,7 +78,7 @@ def draw_scaling(table: pl.DataFrame) -> Drawing:
     for axis, (field, symbol) in zip(axes[:2], symbols.items(), strict=True):
         rows = by_size(ends(table), field)
         parts.append(against(axis, rows, field, "error"))
-        axis.set(xlabel=symbol, ylabel="final error", ylim=(-0.02, None))
+        axis.set(xlabel=symbol, ylabel="final error", ylim=(0, None))
         percent(axis)
     style.legend(axes[0])
     for axis, (field, symbol) in zip(axes[2:], symbols.items(), strict=True):
@@ -86,8 +86,10 @@ def draw_scaling(table: pl.DataFrame) -> Drawing:
         axis.set(ylabel="average error", xlabel=symbol)
         logarithmic(axis, parts[-1])
         handles = [line for line in axis.get_lines() if line.get_linestyle() == "--"]
-        if handles:
-            axis.legend(handles=handles, title="exponent", title_fontsize=8)
+        if handles:  # above the lines
+            low, high = axis.get_ylim()
+            axis.set_ylim(low, high * (high / low) ** 0.7)
+            axis.legend(handles=handles, title="exponent", loc="upper left", fontsize=7)
     for axis, field in zip(axes, (*symbols, *symbols), strict=True):
         ticks(axis, sorted(by_size(table, field)[field].unique().to_list()))
     for letter, axis in zip("abcd", axes, strict=True):

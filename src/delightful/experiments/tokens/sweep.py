@@ -72,7 +72,7 @@ def _curves(scale: str) -> list[TokensConfig]:
 def _scaling(scale: str) -> list[TokensConfig]:
     config = _steps(base(scale), scale, paper=10 * K, quick=K)
     lengths = (3, 4) if scale == "smoke" else _some(scale, LENGTHS, (5, 10, 20))
-    vocabularies = _some(scale, VOCABULARIES, (2, 4, 8))
+    vocabularies = _some(scale, VOCABULARIES, (2, 8, 32))
     longer = [replace(config, length=length) for length in lengths]
     richer = [replace(config, vocabulary=size) for size in vocabularies]
     return [c for varied in (*longer, *richer) for c in rivals(varied)]
