@@ -130,7 +130,8 @@ def _map(axis: Any, table: pl.DataFrame, method: str, option: str, symbol: str) 
     for row in numbers.iter_rows(named=True):
         grid[up.index((row["epochs"], row["kl"])), across.index(row[option])] = row["mean"]
     axis.imshow(grid, origin="lower", aspect="auto", cmap="viridis_r", vmin=0, vmax=0.5)
-    for (i, j), value in np.ndenumerate(grid):
+    for i, j in np.argwhere(np.isfinite(grid)):
+        value = grid[i, j]
         shade = "white" if value > 0.25 else "black"
         axis.text(j, i, f"{value:.3f}", ha="center", va="center", color=shade, fontsize=7)
     axis.set_xticks(range(len(across)), labels=[f"{x:g}" for x in across])

@@ -196,16 +196,19 @@ def ppo_kl(table: pl.DataFrame) -> Finding:
     sweep=sweep.TUNING,
 )
 def pmpo_boundary(table: pl.DataFrame) -> Finding:
-    """Best regret at 0 < α < 1 − best at α = 0 or 1, over all penalties."""
+    """Best regret at 0 < α < 1 − best at α = 0 or 1, over the penalties and passes that both have
+    been run with."""
     grid = _grid(ends(table), "pmpo", "preference")
     edge = {at: runs for at, runs in grid.items() if at[0] in (0, 1)}
     inner = {at: runs for at, runs in grid.items() if 0 < at[0] < 1}
-    if not edge or not inner:
-        raise NotMeasuredError("it needs runs of pmpo at α = 0 or 1 and between")
+    shared = {at[1:] for at in edge} & {at[1:] for at in inner}
+    edge, inner = ({at: x for at, x in g.items() if at[1:] in shared} for g in (edge, inner))
+    if not shared:
+        raise NotMeasuredError("it needs runs of pmpo at α = 0 or 1 and between, run alike")
     gap = lower(inner[_best(inner)], edge[_best(edge)])
-    values = sorted({at[0] for at in grid})
-    least = {a: min(float(runs.mean()) for at, runs in grid.items() if at[0] == a) for a in values}
-    note = "best by α: " + "; ".join(f"{a:g}: {value:.4f}" for a, value in least.items())
+    alike = {**edge, **inner}
+    least = {a: min(float(x.mean()) for at, x in alike.items() if at[0] == a) for a, *_ in alike}
+    note = "best by α: " + "; ".join(f"{a:g}: {value:.4f}" for a, value in sorted(least.items()))
     return found("best regret, α between − α at 0 or 1", gap, gap.low > 0, note=note)
 
 

@@ -113,7 +113,7 @@ def _variants(scale: str) -> list[TokensConfig]:
 
 def _all_or_nothing(scale: str) -> list[TokensConfig]:
     config = replace(base(scale), reward="all")
-    lengths = (3,) if scale == "smoke" else _some(scale, (5, 10), (5,))
+    lengths = (3,) if scale == "smoke" else _some(scale, (5, 10), (10,))
     return [c for length in lengths for c in rivals(replace(config, length=length))]
 
 
