@@ -348,3 +348,13 @@ def test_penalties_are_compared_on_the_clips_that_have_them_all(runs):
     claim = CLAIMS["ppo-kl"]
     table = runs(claim.sweep, lambda c: 0.9 if c.method == "ppo" else 0.2 + c.kl, Plan("quick"))
     assert claim.check(table).value == pytest.approx(0.1)
+
+
+def test_preferences_are_compared_where_both_kinds_were_run_alike(runs):
+    # At the quick scale α = 0.5 is run with one pass only, and α = 1 would be better with four.
+    claim = CLAIMS["pmpo-boundary"]
+    regrets = {("pmpo", 0.5, 1): 0.3, ("pmpo", 1.0, 1): 0.35}
+    table = runs(claim.sweep, lambda c: regrets.get((*parsed(c), c.epochs), 0.01), Plan("quick"))
+    finding = claim.check(table)
+    assert (finding.verdict, finding.value) == (NOT, pytest.approx(-0.05))
+    assert finding.note == "best by α: 0.5: 0.3000; 1: 0.3500"
