@@ -86,10 +86,10 @@ def draw_scaling(table: pl.DataFrame) -> Drawing:
         axis.set(ylabel="average error", xlabel=symbol)
         logarithmic(axis, parts[-1])
         handles = [line for line in axis.get_lines() if line.get_linestyle() == "--"]
-        if handles:  # above the lines
+        if handles:  # below the lines
             low, high = axis.get_ylim()
-            axis.set_ylim(low, high * (high / low) ** 0.7)
-            axis.legend(handles=handles, title="exponent", loc="upper left", fontsize=7)
+            axis.set_ylim(low / (high / low) ** 0.5, high)
+            axis.legend(handles=handles, title="exponent", loc="lower right", fontsize=7)
     for axis, field in zip(axes, (*symbols, *symbols), strict=True):
         ticks(axis, sorted(by_size(table, field)[field].unique().to_list()))
     for letter, axis in zip("abcd", axes, strict=True):
