@@ -61,7 +61,7 @@ def runs_of(
     rows = np.repeat(np.arange(len(configs)), [seeds * config.records for config in configs])
     fields = pl.DataFrame([asdict(config) for config in configs]).cast({pl.Int64: pl.Int32})
     table = pl.DataFrame({name: np.concatenate(parts) for name, parts in columns.items()})
-    return table.with_columns(fields[rows])  # a metric of a field's name is lost, as in a store
+    return table.with_columns(fields[rows])  # the config's columns come last, as in a store
 
 
 @pytest.fixture(scope="session")
