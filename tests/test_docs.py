@@ -69,6 +69,12 @@ def test_readme_torch_example() -> None:
     assert torch.isfinite(logits.grad).all()
 
 
+def test_tokens_example(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (ROOT / "docs" / "tokens.md").read_text("utf-8")
+    exec(text.partition("```python\n")[2].partition("```")[0], {})  # our own docs
+    assert capsys.readouterr().out.startswith("[ 5 10 15 20]")
+
+
 def test_readme_method_example_is_valid() -> None:
     from delightful.arrays import Array
     from delightful.edge import Batch

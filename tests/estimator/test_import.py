@@ -75,12 +75,12 @@ def test_it_works_where_a_library_is_not_installed(blocked: set[str], script: st
 
 def test_import_is_quick() -> None:
     script = (
-        "import time; start = time.process_time(); import delightful\n"
-        "print(time.process_time() - start)"
+        "import time; start = time.perf_counter(); import delightful\n"
+        "print(time.perf_counter() - start)"
     )
     run(script)  # the first reads the files from disk and may write bytecode
-    # The best of several, in the processor's time: what else the machine does only ever adds.
-    assert min(float(run(script)) for _ in range(5)) < 0.2
+    # The best of several: what else the machine does, other tests included, only ever adds.
+    assert min(float(run(script)) for _ in range(15)) < 0.2
 
 
 def test_every_public_name_is_there() -> None:
