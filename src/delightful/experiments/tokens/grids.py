@@ -148,15 +148,17 @@ def _ppo_grid(table: pl.DataFrame) -> Grid:
     sweep=sweep.TUNING,
 )
 def ppo_clip(table: pl.DataFrame) -> Finding:
-    """Regret at the worst ε over that at the best, without KL penalty; insensitive is up to 1.25,
-    "partly" up to 1.5."""
+    """Regret at the worst ε over that at the best, without KL penalty; insensitive is up to 1.25
+    where the largest ε is four times the smallest or more, "partly" up to 1.5."""
     grid = {at: runs for at, runs in _ppo_grid(table).items() if at[1] == 0}
     if len(grid) < 2:
         raise NotMeasuredError("it needs runs of ppo without KL penalty at several clips")
     best, worst = _best(grid), max(grid, key=lambda at: float(grid[at].mean()))
     ratio = bootstrap_ratio(grid[worst], grid[best])
     note = "; ".join(f"ε = {clip:g}: {runs.mean():.4f}" for (clip, *_), runs in grid.items())
-    holds, partly = ratio.value <= 1.25, ratio.value <= 1.5
+    clips = [clip for clip, *_ in grid]
+    holds = ratio.value <= 1.25 and max(clips) >= 4 * min(clips)
+    partly = ratio.value <= 1.5
     return found("regret at the worst ε over the best", ratio, holds, partly=partly, note=note)
 
 
