@@ -15,15 +15,16 @@ test: $(VENV)/.test                ## lint, types and tests
 
 # What is affordable on two cores: MNIST's main figures with 18 seeds in place of the paper's
 # 100, about 40 minutes, its appendix at the quick scale; Token Reversal's Figure 8 as in the paper,
-# its learning rates with 6 seeds in place of 30, its scaling at the quick scale's 1,000 steps with
-# 4 seeds, all else at the quick scale. The report takes what is there.
+# its eight variants with 8 seeds and its learning rates with 6 in place of 30, its scaling with the
+# quick scale's 1,000 steps and 14 seeds, all else at the quick scale. The report takes what is there.
 results: $(VENV)/.lab              ## refresh docs/results and the summary in README.md
 	$(VENV)/bin/delightful run bandit contexts --scale paper
 	$(VENV)/bin/delightful run mnist/curves mnist/limit --scale paper --seeds 18
 	$(VENV)/bin/delightful run mnist --scale quick
 	$(VENV)/bin/delightful run tokens/curves --scale paper
+	$(VENV)/bin/delightful run tokens/variants --scale paper --seeds 8
 	$(VENV)/bin/delightful run tokens/learning-rate --scale paper --seeds 6
-	$(VENV)/bin/delightful run tokens/scaling --scale quick --seeds 4
+	$(VENV)/bin/delightful run tokens/scaling --scale quick --seeds 14
 	$(VENV)/bin/delightful run tokens --scale quick
 	$(VENV)/bin/delightful report --out docs/results
 	$(VENV)/bin/python docs/refresh.py
