@@ -12,10 +12,12 @@ import pytest
 from matplotlib import pyplot as plt
 from matplotlib.colors import to_hex
 
+from delightful.experiments.tokens import EXPERIMENT
 from delightful.experiments.tokens.figures import FIGURES
 from delightful.experiments.tokens.sweep import RIVALS
 from delightful.lab import style
 from delightful.lab.cells import Plan
+from delightful.lab.statistics import Estimate
 
 BY_ID = {figure.id.removeprefix("tokens/"): figure for figure in FIGURES}
 OF_RUNS = [name for name, figure in BY_ID.items() if figure.sweep]
@@ -231,6 +233,16 @@ def test_figure_9_fits_the_exponents_that_there_are(drawn):
         texts = [text.get_text() for text in axis.get_legend().get_texts()]
         begin = sorted(text.partition(" [")[0] for text in texts)
         assert begin == sorted(f"{m.upper()}: {k:.2f}" for m, k in exponents.items())
+
+
+def test_figure_9_and_its_claims_give_the_same_intervals(drawn, table):
+    numbers, claims = drawn("scaling").numbers, {claim.id: claim for claim in EXPERIMENT.claims}
+    for field in ("length", "vocabulary"):
+        note = claims[f"tokens/exponent-{field}"].check(table("scaling")).note
+        fits = numbers.filter(metric=f"exponent in {field}")
+        columns = ("method", "exponent", "exponent_low", "exponent_high")
+        for method, *interval in fits.select(columns).rows():
+            assert f"{method.upper()}: {Estimate(*interval)}" in note
 
 
 def test_figure_9_fits_one_config_of_a_method_that_is_run_with_several(drawn):

@@ -16,6 +16,7 @@ from delightful.experiments.tokens.runs import (
     by_seed,
     ends,
     main_runs,
+    power_laws,
     rivals,
     scaled,
 )
@@ -160,28 +161,24 @@ def graceful_vocabulary(table: pl.DataFrame) -> Finding:
     return _rise(table, "vocabulary")
 
 
-def _logs(rows: pl.DataFrame, field: str) -> Runs:
-    """Logarithms of the average error."""
+def _errors(rows: pl.DataFrame, field: str) -> Runs:
+    """The average error, which has a power law only if it is above 0."""
     runs = _by_size(rows, field, "regret")
     if min(x.min() for by_size in runs.values() for x in by_size.values()) <= 0:
         raise NotMeasuredError("a power law needs errors above 0, and a run made none")
-    return {spec: {n: np.log(x) for n, x in by_size.items()} for spec, by_size in runs.items()}
+    return runs
 
 
 def _exponent(table: pl.DataFrame, field: str) -> Finding:
     """The exponent of the average error in a size, each baseline's − DG's; "partly" also if DG's is
     the smallest, though not clearly.
 
-    Seeds are independent runs at every size, so an exponent is fitted to those of one number. A
-    method at chance everywhere would have one near 0: the note gives the errors themselves.
+    A method at chance everywhere would have one near 0: the note gives the errors themselves.
     """
     table = main_runs(table)
 
     def slopes(rows: pl.DataFrame) -> dict[str, np.ndarray]:
-        return {
-            spec: np.polyfit(np.log(list(by_size)), np.stack(list(by_size.values())), 1)[0]
-            for spec, by_size in _logs(rows, field).items()
-        }
+        return {spec: power_laws(runs)[0] for spec, runs in _errors(rows, field).items()}
 
     def gaps(rows: pl.DataFrame) -> Gaps:
         fitted = slopes(rows)
@@ -233,10 +230,10 @@ def power_law(table: pl.DataFrame) -> Finding:
     0.9 for every method and size, "partly" for half of them."""
     fits = {}
     for field, symbol in SIZES.items():
-        for spec, by_size in _logs(ends(main_runs(table)), field).items():
+        for spec, by_size in _errors(ends(main_runs(table)), field).items():
             if len(by_size) < 3:
                 raise NotMeasuredError("it needs at least three sizes")
-            x, y = np.log(list(by_size)), [logs.mean() for logs in by_size.values()]
+            x, y = np.log(list(by_size)), [np.log(runs).mean() for runs in by_size.values()]
             flat = np.ptp(y) == 0  # a line through equal points is perfect, if no law of scaling
             fits[f"{label(spec)} in {symbol}"] = 1.0 if flat else np.corrcoef(x, y)[0, 1] ** 2
     worst = min(fits, key=lambda name: fits[name])

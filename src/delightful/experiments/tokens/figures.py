@@ -9,12 +9,19 @@ import polars as pl
 from delightful.experiments.tokens import sweep
 from delightful.experiments.tokens.config import TASKS
 from delightful.experiments.tokens.diagrams import draw_rewards, draw_task
-from delightful.experiments.tokens.runs import by_size, ends, main_runs, scaled, with_regret
+from delightful.experiments.tokens.runs import (
+    by_size,
+    ends,
+    main_runs,
+    power_laws,
+    scaled,
+    with_regret,
+)
 from delightful.lab import style
 from delightful.lab.curves import label, methods, side_by_side
 from delightful.lab.drawing import against, along, level, logarithmic, percent, ticks
 from delightful.lab.experiment import Drawing, Figure
-from delightful.lab.statistics import power_law
+from delightful.lab.statistics import bootstrap
 from delightful.weights import parse_method
 
 _FLOOR = 1e-4  # what a logarithmic axis shows of an error of 0
@@ -55,13 +62,13 @@ def _fits(axis: Any, table: pl.DataFrame, field: str) -> pl.DataFrame:
     numbers = against(axis, by_size(rows, field), field, "regret", linestyle="none")
     laws = []
     for name, runs in scaled(rows, field, "regret", methods(rows)).items():
-        sizes, errors = np.array(list(runs)), np.stack(list(runs.values()), axis=1)
+        sizes, errors = np.array(list(runs)), np.stack(list(runs.values()))
         if min(errors.shape) < 2 or errors.min() <= 0:
             continue
-        law = power_law(sizes, errors)
-        fitted = law.coefficient.value * sizes**law.exponent.value
+        exponents, intercepts = power_laws(runs)
+        k = bootstrap(exponents)
+        fitted = np.exp(intercepts.mean()) * sizes**k.value
         (colour,) = style.colours([name])
-        k = law.exponent
         text = f"{label(name)}: {k.value:.2f} [{k.low:.2f}, {k.high:.2f}]"
         axis.plot(sizes, fitted, "--", color=colour, lw=1, label=text)
         law_row = {"exponent": k.value, "exponent_low": k.low, "exponent_high": k.high}

@@ -100,3 +100,11 @@ def scaled(
         spec: {size: by_seed(rows, metric, method=spec, **{field: size}) for size in sizes}
         for spec in specs
     }
+
+
+def power_laws(by_size: dict[int, np.ndarray]) -> np.ndarray:
+    """Exponent and log-coefficient of error against size, a row each, for each number of a seed.
+
+    Seeds are independent runs at every size, so a law is fitted to those of one number.
+    """
+    return np.polyfit(np.log(list(by_size)), np.log(np.stack(list(by_size.values()))), 1)
