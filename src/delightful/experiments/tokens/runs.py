@@ -103,8 +103,9 @@ def scaled(
 
 
 def power_laws(by_size: dict[int, np.ndarray]) -> np.ndarray:
-    """Exponent and log-coefficient of error against size, a row each, for each number of a seed.
+    """Exponents and log-coefficients of error against size, a row each, with a column per seed.
 
-    Seeds are independent runs at every size, so a law is fitted to those of one number.
+    A seed's runs at different sizes have nothing in common but its number, so pairing them by it is
+    as good as any pairing.
     """
     return np.polyfit(np.log(list(by_size)), np.log(np.stack(list(by_size.values()))), 1)
