@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from delightful.arrays import Array
-from delightful.edge import admit, check_values
+from delightful.edge import Batch, admit, check_values
 from delightful.gate import Level, Whiten, gate_of_batch, surprisal_of_batch
 from delightful.precise import product
 
@@ -26,7 +26,8 @@ class Diagnosis:
     breakthroughs: float  # fraction with U > 0 and gate above 0.8: rare successes let through
     blunders: float  # fraction with U < 0 and gate below 0.2: rare failures held back
     suppressed: float  # fraction with gate below 0.2
-    neutral: float  # fraction with gate from 0.4 to 0.6: near 1 everywhere, DG is PG/2
+    neutral: float  # fraction with gate from 0.4 to 0.6
+    dead: float  # fraction with gate within 0.05 of ½: if it is nearly all, DG is PG/2
     open: float  # fraction with gate above 0.8
     effective_sample_size: float  # (Σ|ω|)² / Σω², in entries
     surprisal_mean: float
@@ -60,9 +61,16 @@ def diagnose(
         advantage, log_prob, mask, mode_log_prob=mode_log_prob, gate_advantage=gate_advantage
     )
     check_values(batch)
+    w = gate_of_batch(batch, temperature, level, max_surprisal, whiten)
+    return diagnosis_of(batch, w, level, max_surprisal)
+
+
+def diagnosis_of(
+    batch: Batch, w: Array, level: Level = "token", max_surprisal: float | None = None
+) -> Diagnosis:
+    """`diagnose`, for a batch already past the edge and its gate."""
     ell = surprisal_of_batch(batch, level)
     clipped = surprisal_of_batch(batch, level, max_surprisal)
-    w = gate_of_batch(batch, temperature, level, max_surprisal, whiten)
     keep = ... if batch.mask is None else _numpy(batch.mask)
     columns = (w, batch.advantage, ell, clipped, product(batch.xp, batch.seen, clipped))
     return _summary(*(_numpy(column)[keep].ravel().astype(np.float64) for column in columns))
@@ -83,6 +91,7 @@ def _summary(w: Any, U: Any, ell: Any, clipped: Any, chi: Any) -> Diagnosis:
         blunders=float(np.mean((U < 0) & (w < 0.2))),
         suppressed=float(np.mean(w < 0.2)),
         neutral=float(np.mean((w >= 0.4) & (w <= 0.6))),
+        dead=float(np.mean((w >= 0.45) & (w <= 0.55))),
         open=float(np.mean(w > 0.8)),
         effective_sample_size=float(np.sum(omega) ** 2 / total) if total > 0 else 0.0,
         surprisal_mean=float(np.mean(ell)),

@@ -1,0 +1,139 @@
+"""What all plug-ins share: the options, the gate with its numbers for a logger, the dead-gate warning."""
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from delightful.arrays import Array, stop_gradient
+from delightful.diagnostics import Diagnosis, diagnosis_of
+from delightful.edge import admit, check_choice, check_number, check_values
+from delightful.gate import Level, Whiten, gate_of_batch
+
+GateAdvantage = Literal["centred", "raw"]
+
+LOGGED = (
+    "gate_mean_positive",
+    "gate_mean_negative",
+    "suppressed",
+    "neutral",
+    "breakthroughs",
+    "effective_sample_size",
+    "negative_surprisal",
+    "clipped_surprisal",
+)
+"""The fields of a `Diagnosis` that go to the framework's logger."""
+
+DEAD = 0.95  # a gate is dead if more than this fraction of it lies within 0.05 of ½
+PATIENCE = 100  # diagnosed updates in a row, after which a dead gate is worth a warning
+
+
+@dataclass(frozen=True)
+class DelightConfig:
+    """How the gate is made; the same names in every plug-in.
+
+    temperature: η; 0 is a hard gate, infinity turns the gate off (w = ½ everywhere).
+    level: "token" takes each entry's own surprisal, "sequence" that of the whole sequence: for
+        pretrained language models, whose tokens are hardly ever surprising.
+    max_surprisal: clip surprisal to [−C, C]; the paper's C for continuous actions is 10.
+    unit_gain: multiply the gate by 2, so that a neutral gate leaves the update's size as it was.
+    whiten: None; "scale" divides delight by its standard deviation over the batch; "standard"
+        subtracts its mean too, which can flip its sign.
+    gate_advantage: "centred" gates on the advantage before any division by a standard deviation;
+        "raw" on the very one that the framework's loss uses.
+    """
+
+    temperature: float = 1.0
+    level: Level = "token"
+    max_surprisal: float | None = None
+    unit_gain: bool = False
+    whiten: Whiten | None = None
+    gate_advantage: GateAdvantage = "centred"
+
+    def __post_init__(self) -> None:
+        check_number("temperature", self.temperature)
+        check_choice("level", self.level, ("token", "sequence"))
+        if self.max_surprisal is not None:
+            check_number("max_surprisal", self.max_surprisal, strictly=True)
+        check_choice("unit_gain", self.unit_gain, (True, False))
+        check_choice("whiten", self.whiten, (None, "standard", "scale"))
+        check_choice("gate_advantage", self.gate_advantage, ("centred", "raw"))
+
+    @property
+    def centred(self) -> bool:
+        return self.gate_advantage == "centred"
+
+
+def for_transitions(config: DelightConfig | None) -> DelightConfig:
+    """The config, where a batch is of transitions: there is no sequence to take surprisal of."""
+    config = config or DelightConfig()
+    if config.level != "token":
+        raise ValueError(
+            'level must be "token" where a batch is of single transitions, '
+            f"got {config.level!r}: there is no sequence whose surprisal could be summed"
+        )
+    return config
+
+
+class Gating:
+    """The gate of a training run: what it is now, what it does, and whether it has died."""
+
+    def __init__(self, config: DelightConfig) -> None:
+        self.config = config
+        self.diagnosis: Diagnosis | None = None
+        self._dead_for = 0
+
+    def __call__(
+        self,
+        advantage: Array,
+        log_prob: Array,
+        *,
+        mask: Array | None = None,
+        gate_advantage: Array | None = None,
+        diagnose: bool = True,
+    ) -> Array:
+        """What to multiply `advantage` by. `gate_advantage` is the centred one, if that differs."""
+        options = self.config
+        batch = admit(
+            advantage,
+            log_prob,
+            mask,
+            gate_advantage=gate_advantage if options.centred else None,
+        )
+        check_values(batch)
+        with_level = (options.level, options.max_surprisal)
+        w = stop_gradient(gate_of_batch(batch, options.temperature, *with_level, options.whiten))
+        if diagnose:
+            self.diagnosis = diagnosis_of(batch, w, *with_level)
+            self._watch(self.diagnosis)
+        return 2 * w if options.unit_gain else w
+
+    def numbers(self) -> dict[str, float]:
+        """The latest diagnosis for a logger; what is undefined (no U > 0, say) is left out."""
+        if self.diagnosis is None:
+            return {}
+        found = {name: getattr(self.diagnosis, name) for name in LOGGED}
+        return {name: value for name, value in found.items() if not math.isnan(value)}
+
+    def _watch(self, diagnosis: Diagnosis) -> None:
+        self._dead_for = self._dead_for + 1 if diagnosis.dead > DEAD else 0
+        if self._dead_for == PATIENCE and not math.isinf(self.config.temperature):
+            warnings.warn(self._advice(diagnosis), RuntimeWarning, stacklevel=4)
+
+    def _advice(self, diagnosis: Diagnosis) -> str:
+        sequences = ' level="sequence" or' if self.config.level == "token" else ""
+        return (
+            f"the gate is nearly dead: for {PATIENCE} updates over {DEAD:.0%} of it lay within 0.05 "
+            f"of 1/2, so this is the plain policy gradient at half its size; mean surprisal is "
+            f"{diagnosis.surprisal_mean:.3g}; try{sequences} a temperature below "
+            f"{self.config.temperature:g}"
+        )
+
+
+def scale_lost(unscaled: Any, standardised: Any) -> Any:
+    """The s by which a framework divided: `standardised` = (`unscaled` − m)/s, for torch tensors.
+
+    Exact for any subset of two or more different entries; 1 where there are none.
+    """
+    spread, now = unscaled.std(correction=0), standardised.std(correction=0)
+    return (spread / now).where((now > 0) & (spread > 0), spread.new_ones(()))

@@ -1,0 +1,118 @@
+"""DG in RLlib's PPO (new API stack, torch).
+
+    config = DelightPPOConfig().environment("CartPole-v1").delight(temperature=1.0)
+
+Everything else is RLlib's. The loss of each module sees gated advantages; RLlib standardises its
+advantages, so what it divided by is kept beside them, for a gate on the centred ones.
+"""
+
+from typing import Any
+
+import torch
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner
+from ray.rllib.connectors.learner import GeneralAdvantageEstimation
+from ray.rllib.core.columns import Columns
+from ray.rllib.evaluation.postprocessing import Postprocessing
+
+from delightful.plugins.gating import DelightConfig, Gating, for_transitions, scale_lost
+from delightful.plugins.versions import guard
+
+__all__ = ["DelightConfig", "DelightPPOConfig", "DelightPPOTorchLearner"]
+
+_CENTRED = "centred_advantages"
+_DIAGNOSE_EVERY = 16  # minibatches: diagnosing each would cost as much as a small network does
+
+
+class DelightPPOConfig(PPOConfig):  # type: ignore[misc]
+    """`PPOConfig` with the options of the gate."""
+
+    def __init__(self, algo_class: Any = None) -> None:
+        guard("ray")
+        super().__init__(algo_class=algo_class)
+        self.delight_options: dict[str, Any] = {}
+
+    def delight(self, **options: Any) -> "DelightPPOConfig":
+        """Set options of the gate: those of `DelightConfig`."""
+        for_transitions(DelightConfig(**{**self.delight_options, **options}))
+        self.delight_options = {**self.delight_options, **options}
+        return self
+
+    def get_default_learner_class(self) -> type:
+        super().get_default_learner_class()  # refuses any framework but torch
+        return DelightPPOTorchLearner
+
+
+class DelightPPOTorchLearner(PPOTorchLearner):  # type: ignore[misc]
+    """`PPOTorchLearner` with gated advantages: the gate multiplies the clipped surrogate."""
+
+    def build(self) -> None:
+        super().build()
+        self._gatings: dict[str, Gating] = {}
+        self._minibatches = 0
+        pipeline = self._learner_connector
+        for piece in () if pipeline is None else pipeline.connectors:
+            if type(piece) is GeneralAdvantageEstimation:
+                keeping = _KeepingScale(gamma=piece.gamma, lambda_=piece.lambda_)
+                pipeline.insert_after(GeneralAdvantageEstimation, keeping)
+                pipeline.remove(GeneralAdvantageEstimation)
+
+    def compute_loss_for_module(
+        self, *, module_id: str, config: Any, batch: dict[str, Any], fwd_out: dict[str, Any]
+    ) -> Any:
+        if module_id not in self._gatings:
+            self._gatings[module_id] = Gating(DelightConfig(**config.delight_options))
+        gating = self._gatings[module_id]
+        distribution = self.module[module_id].unwrapped().get_train_action_dist_cls()
+        log_prob = distribution.from_logits(fwd_out[Columns.ACTION_DIST_INPUTS]).logp(
+            batch[Columns.ACTIONS]
+        )
+        ungated = batch[Postprocessing.ADVANTAGES]
+        diagnose = self._minibatches % _DIAGNOSE_EVERY == 0
+        self._minibatches += 1
+        w = gating(
+            ungated,
+            log_prob,
+            mask=batch.get(Columns.LOSS_MASK),
+            gate_advantage=batch.get(_CENTRED),
+            diagnose=diagnose,
+        )
+        batch[Postprocessing.ADVANTAGES] = ungated * w
+        try:
+            loss = super().compute_loss_for_module(
+                module_id=module_id, config=config, batch=batch, fwd_out=fwd_out
+            )
+        finally:
+            batch[Postprocessing.ADVANTAGES] = ungated
+        if diagnose:
+            numbers = {f"delight_{name}": value for name, value in gating.numbers().items()}
+            self.metrics.log_dict(numbers, key=module_id, window=1)
+        return loss
+
+
+class _KeepingScale(GeneralAdvantageEstimation):  # type: ignore[misc]
+    """RLlib's advantages, and beside them the same before the division by their deviation."""
+
+    def __call__(self, *, rl_module: Any, episodes: Any, batch: Any, **kwargs: Any) -> Any:
+        values: dict[str, Any] = {}
+        of_each = rl_module.foreach_module
+
+        def recorded(*args: Any, **options: Any) -> Any:
+            values.update(of_each(*args, **options))
+            return values
+
+        # The values are RLlib's own, overheard: computing them again would be a forward pass.
+        rl_module.foreach_module = recorded
+        try:
+            batch = super().__call__(rl_module=rl_module, episodes=episodes, batch=batch, **kwargs)
+        finally:
+            del rl_module.foreach_module
+        for module_id, value in values.items():
+            if value is not None:
+                of_module = batch[module_id]
+                standardised = of_module[Postprocessing.ADVANTAGES]
+                unscaled = of_module[Postprocessing.VALUE_TARGETS] - value.detach()
+                mask = of_module.get(Columns.LOSS_MASK, torch.ones_like(standardised)).bool()
+                scale = scale_lost(unscaled[mask], standardised[mask])
+                of_module[_CENTRED] = standardised * scale
+        return batch

@@ -1,0 +1,86 @@
+"""DG in Stable-Baselines3's A2C and PPO.
+
+    model = DelightPPO("MlpPolicy", env, delight=DelightConfig(max_surprisal=10))
+
+Everything else is SB3's. Its `train` draws a minibatch from the rollout buffer, evaluates the policy
+on it, and only then reads the minibatch's advantages: the gate goes in between.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from stable_baselines3 import A2C, PPO
+
+from delightful.plugins.gating import DelightConfig, Gating, for_transitions
+from delightful.plugins.versions import guard
+
+__all__ = ["DelightA2C", "DelightConfig", "DelightPPO"]
+
+
+class _Delight:
+    """Mixed into an on-policy algorithm of SB3's."""
+
+    rollout_buffer: Any
+    policy: Any
+    logger: Any
+    normalize_advantage: bool
+
+    def __init__(self, *args: Any, delight: DelightConfig | None = None, **kwargs: Any) -> None:
+        guard("stable-baselines3")
+        self.delight = for_transitions(delight)
+        self._gating = Gating(self.delight)
+        super().__init__(*args, **kwargs)
+
+    def train(self) -> None:
+        with self._gated():
+            super().train()  # type: ignore[misc]
+        for name, value in self._gating.numbers().items():
+            self.logger.record(f"delight/{name}", value)
+
+    @contextmanager
+    def _gated(self) -> Iterator[None]:
+        """SB3's minibatches with standardised advantages, if it would have made them so, gated as
+        soon as the policy has been evaluated on them."""
+        get, evaluate, normalize = self.rollout_buffer.get, self.policy.evaluate_actions, self.normalize_advantage
+        current: dict[str, Any] = {}
+
+        def minibatches(batch_size: int | None = None) -> Iterator[Any]:
+            total = self.rollout_buffer.buffer_size * self.rollout_buffer.n_envs
+            seen = 0
+            for samples in get(batch_size):
+                unscaled = advantage = samples.advantages
+                seen += len(advantage)
+                if normalize and len(advantage) > 1:
+                    unscaled = advantage - advantage.mean()
+                    advantage = unscaled / (advantage.std() + 1e-8)
+                current.update(advantage=advantage, centred=unscaled, last=seen == total)
+                samples = samples._replace(advantages=advantage)
+                yield samples
+
+        def evaluated(*args: Any, **kwargs: Any) -> Any:
+            values, log_prob, entropy = evaluate(*args, **kwargs)
+            w = self._gating(
+                current["advantage"],
+                log_prob,
+                gate_advantage=current["centred"],
+                diagnose=current["last"],
+            )
+            current["advantage"].mul_(w)
+            return values, log_prob, entropy
+
+        self.rollout_buffer.get, self.policy.evaluate_actions = minibatches, evaluated
+        self.normalize_advantage = False
+        try:
+            yield
+        finally:
+            del self.rollout_buffer.get, self.policy.evaluate_actions
+            self.normalize_advantage = normalize
+
+
+class DelightA2C(_Delight, A2C):  # type: ignore[misc]
+    """`A2C` with gated advantages."""
+
+
+class DelightPPO(_Delight, PPO):  # type: ignore[misc]
+    """`PPO` with gated advantages: the gate multiplies the clipped surrogate."""

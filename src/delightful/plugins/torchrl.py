@@ -1,0 +1,97 @@
+"""DG in torchrl's REINFORCE and A2C losses.
+
+    loss = DelightA2CLoss(actor, critic, delight=DelightConfig(max_surprisal=10))
+
+Everything else is torchrl's. What the gate did is in the loss's output, under "delight_...".
+"""
+
+from typing import Any
+
+from tensordict import TensorDictBase
+from tensordict.nn import dispatch
+from torchrl.objectives import A2CLoss, ReinforceLoss
+
+from delightful.plugins.gating import DelightConfig, Gating, for_transitions, scale_lost
+from delightful.plugins.versions import guard
+
+__all__ = ["DelightA2CLoss", "DelightConfig", "DelightReinforceLoss"]
+
+
+class _Delight:
+    """Mixed into a loss of torchrl's that is −log π · advantage."""
+
+    tensor_keys: Any
+
+    def __init__(self, *args: Any, delight: DelightConfig | None = None, **kwargs: Any) -> None:
+        guard("torchrl")
+        gating = Gating(for_transitions(delight))
+        super().__init__(*args, **kwargs)
+        self._gating = gating
+
+    def _gated(self, log_prob: Any, tensordict: TensorDictBase) -> Any:
+        """w·log π: its product with the advantage is the gated term."""
+        unscaled = tensordict.get(self.tensor_keys.advantage)
+        advantage = self._as_used(unscaled)
+        return log_prob * self._gating(
+            advantage, log_prob, gate_advantage=unscaled * self._scale(unscaled, tensordict)
+        ).to(log_prob.dtype)
+
+    def _as_used(self, advantage: Any) -> Any:
+        """The advantage that the loss multiplies log π by."""
+        return advantage
+
+    def _scale(self, advantage: Any, tensordict: TensorDictBase) -> Any:
+        """What the advantage module divided by (GAE's `average_gae`); 1 if that cannot be told."""
+        target = tensordict.get(self.tensor_keys.value_target, None)
+        value = tensordict.get(self.tensor_keys.value, None)
+        if target is None or value is None:
+            return 1.0
+        return scale_lost((target - value).detach(), advantage)
+
+    def _report(self, td_out: TensorDictBase, like: Any) -> TensorDictBase:
+        for name, value in self._gating.numbers().items():
+            td_out.set(f"delight_{name}", like.new_tensor(value))
+        return td_out
+
+
+class DelightA2CLoss(_Delight, A2CLoss):  # type: ignore[misc]
+    """`A2CLoss` with a gated objective; critic and entropy terms as they are."""
+
+    @dispatch()  # type: ignore[untyped-decorator]
+    def forward(self, tensordict: TensorDictBase) -> TensorDictBase:
+        td_out = super().forward(tensordict)
+        return self._report(td_out, td_out.get("loss_objective"))
+
+    def _log_probs(self, tensordict: TensorDictBase) -> tuple[Any, Any]:
+        log_prob, dist = super()._log_probs(tensordict)
+        return self._gated(log_prob, tensordict), dist
+
+    def _as_used(self, advantage: Any) -> Any:
+        norm = self.advantage_norm
+        return advantage if norm is None else advantage / norm.scale()
+
+
+class DelightReinforceLoss(_Delight, ReinforceLoss):  # type: ignore[misc]
+    """`ReinforceLoss` with a gated objective, on the actions in the batch."""
+
+    @dispatch()  # type: ignore[untyped-decorator]
+    def forward(self, tensordict: TensorDictBase) -> TensorDictBase:
+        # torchrl's forward runs the actor, which draws a new action; the update is about the action
+        # that was taken, so its log-probability is put in the place of the new one's.
+        taken = tensordict.get(self.tensor_keys.action)
+        tensordict = tensordict.clone(False)
+
+        def of_taken(actor: Any, _: Any, output: TensorDictBase) -> TensorDictBase:
+            log_prob = actor.build_dist_from_params(output).log_prob(taken)
+            advantage = output.get(self.tensor_keys.advantage)
+            if log_prob.shape == advantage.shape[:-1]:
+                log_prob = log_prob.unsqueeze(-1)
+            output.set(self.tensor_keys.action, taken)
+            return output.set(self.tensor_keys.sample_log_prob, self._gated(log_prob, output))
+
+        hook = self.actor_network.register_forward_hook(of_taken)
+        try:
+            td_out = super().forward(tensordict)
+        finally:
+            hook.remove()
+        return self._report(td_out, td_out.get("loss_actor"))

@@ -1,0 +1,98 @@
+"""DG as a policy loss of verl, which finds this module through its entry point.
+
+    actor_rollout_ref.actor.policy_loss.loss_mode=delight
+
+verl's configuration takes no further keys for a loss, so the gate's options come from the environment:
+DELIGHT_TEMPERATURE, DELIGHT_LEVEL, DELIGHT_MAX_SURPRISAL, DELIGHT_UNIT_GAIN, DELIGHT_WHITEN. verl hands
+a loss the advantages it trains on and no others: for a gate on the centred ones, set
+algorithm.norm_adv_by_std_in_grpo=False.
+"""
+
+import functools
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from verl.trainer.ppo.core_algos import compute_policy_loss_vanilla, register_policy_loss
+
+from delightful.plugins.gating import DelightConfig, Gating
+from delightful.plugins.versions import guard
+
+__all__ = ["DelightConfig", "config_from", "delight_policy_loss"]
+
+_PREFIX = "DELIGHT_"
+
+
+def config_from(environment: Mapping[str, str]) -> DelightConfig:
+    """The gate's options, read from DELIGHT_... variables."""
+    given = {
+        name.removeprefix(_PREFIX).lower(): text
+        for name, text in environment.items()
+        if name.startswith(_PREFIX)
+    }
+    readers = {"temperature": _number, "max_surprisal": _number, "unit_gain": _switch}
+    readers |= {"level": _word, "whiten": _word, "gate_advantage": _raw_only}
+    for name in given:
+        if name not in readers:
+            known = ", ".join(_PREFIX + option.upper() for option in readers)
+            raise ValueError(f"{_PREFIX}{name.upper()} is no option of the gate; there are {known}")
+    return DelightConfig(
+        **{"gate_advantage": "raw"} | {name: readers[name](name, text) for name, text in given.items()}
+    )
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"{_PREFIX}{name.upper()} must be a number, got {text!r}") from None
+
+
+def _switch(name: str, text: str) -> bool:
+    if text.lower() not in ("true", "false", "1", "0"):
+        raise ValueError(f"{_PREFIX}{name.upper()} must be true or false, got {text!r}")
+    return text.lower() in ("true", "1")
+
+
+def _word(_: str, text: str) -> str:
+    return text
+
+
+def _raw_only(_: str, text: str) -> str:
+    if text != "raw":
+        raise ValueError(
+            f"DELIGHT_GATE_ADVANTAGE can only be raw in verl, got {text!r}; to gate on centred "
+            "advantages set algorithm.norm_adv_by_std_in_grpo=False"
+        )
+    return text
+
+
+@functools.cache
+def _gating() -> Gating:
+    guard("verl")
+    return Gating(config_from(os.environ))
+
+
+@register_policy_loss("delight")  # type: ignore[untyped-decorator]
+def delight_policy_loss(
+    old_log_prob: Any,
+    log_prob: Any,
+    advantages: Any,
+    response_mask: Any,
+    loss_agg_mode: str = "token-mean",
+    config: Any = None,
+    rollout_is_weights: Any = None,
+) -> tuple[Any, dict[str, Any]]:
+    """verl's clipped surrogate, on gated advantages."""
+    gating = _gating()
+    w = gating(advantages, log_prob, mask=response_mask)
+    loss, metrics = compute_policy_loss_vanilla(
+        old_log_prob=old_log_prob,
+        log_prob=log_prob,
+        advantages=advantages * w,
+        response_mask=response_mask,
+        loss_agg_mode=loss_agg_mode,
+        config=config,
+        rollout_is_weights=rollout_is_weights,
+    )
+    return loss, metrics | {f"delight/{name}": value for name, value in gating.numbers().items()}

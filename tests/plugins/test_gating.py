@@ -1,0 +1,107 @@
+import math
+import warnings
+
+import pytest
+import torch
+from by_hand import gate
+
+from delightful.plugins import gating
+from delightful.plugins.gating import DelightConfig, Gating, for_transitions, scale_lost
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"temperature": -1.0}, "temperature must be >= 0, got -1.0"),
+        ({"temperature": "warm"}, "temperature must be a number, got 'warm'"),
+        ({"level": "word"}, "level must be one of 'token', 'sequence', got 'word'"),
+        ({"max_surprisal": 0.0}, "max_surprisal must be > 0, got 0.0"),
+        ({"unit_gain": "yes"}, "unit_gain must be one of True, False, got 'yes'"),
+        ({"whiten": "both"}, "whiten must be one of None, 'standard', 'scale', got 'both'"),
+        ({"gate_advantage": "std"}, "gate_advantage must be one of 'centred', 'raw', got 'std'"),
+    ],
+)
+def test_a_bad_option_is_named_in_one_sentence(options, sentence):
+    with pytest.raises((ValueError, TypeError)) as caught:
+        DelightConfig(**options)
+    assert str(caught.value) == sentence
+
+
+def test_transitions_have_no_sequence():
+    assert for_transitions(None) == DelightConfig()
+    with pytest.raises(ValueError, match='level must be "token" where a batch is of single'):
+        for_transitions(DelightConfig(level="sequence"))
+
+
+def test_the_gate_is_the_estimators():
+    torch.manual_seed(0)
+    advantage, log_prob = torch.randn(50), -torch.rand(50) * 8
+    w = Gating(DelightConfig(temperature=0.5, max_surprisal=3.0))(advantage, log_prob)
+    torch.testing.assert_close(w.double(), gate(advantage, log_prob, 0.5, 3.0), rtol=1e-6, atol=0)
+
+
+def test_unit_gain_doubles_and_infinity_is_one():
+    advantage, log_prob = torch.randn(50), -torch.rand(50)
+    plain = Gating(DelightConfig())(advantage, log_prob)
+    doubled = Gating(DelightConfig(unit_gain=True))(advantage, log_prob)
+    assert torch.equal(doubled, 2 * plain)
+    off = DelightConfig(temperature=math.inf, unit_gain=True)
+    assert torch.equal(Gating(off)(advantage, log_prob), torch.ones(50))
+
+
+def test_centred_and_raw():
+    advantage, log_prob = torch.tensor([2.5, -0.4]), torch.tensor([-3.0, -3.0])
+    centred = advantage * 0.1
+    on = Gating(DelightConfig())(advantage, log_prob, gate_advantage=centred)
+    off = Gating(DelightConfig(gate_advantage="raw"))(advantage, log_prob, gate_advantage=centred)
+    torch.testing.assert_close(on.double(), gate(centred, log_prob), rtol=1e-6, atol=0)
+    torch.testing.assert_close(off.double(), gate(advantage, log_prob), rtol=1e-6, atol=0)
+
+
+def test_a_dead_gate_is_told_of_once_and_what_to_try():
+    dead = Gating(DelightConfig())
+    advantage, log_prob = torch.tensor([1.0, -1.0]), torch.tensor([-0.01, -0.01])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(gating.PATIENCE - 1):
+            dead(advantage, log_prob)
+        assert not caught
+        for _ in range(3 * gating.PATIENCE):
+            dead(advantage, log_prob)
+    assert len(caught) == 1
+    said = str(caught[0].message)
+    assert 'level="sequence"' in said
+    assert "temperature below 1" in said
+
+
+def test_a_gate_that_wakes_up_now_and_then_is_not_dead():
+    alive = Gating(DelightConfig())
+    for step in range(3 * gating.PATIENCE):
+        surprising = -5.0 if step % (gating.PATIENCE - 1) == 0 else -0.01
+        alive(torch.tensor([1.0, -1.0]), torch.full((2,), surprising))
+
+
+def test_a_gate_that_was_turned_off_is_not_dead():
+    off = Gating(DelightConfig(temperature=math.inf))
+    for _ in range(2 * gating.PATIENCE):
+        off(torch.tensor([1.0, -1.0]), torch.tensor([-3.0, -3.0]))
+
+
+def test_numbers_leave_out_what_is_not_defined():
+    all_good = Gating(DelightConfig())
+    all_good(torch.tensor([1.0, 2.0]), torch.tensor([-3.0, -0.1]))
+    numbers = all_good.numbers()
+    assert "gate_mean_negative" not in numbers
+    assert numbers["gate_mean_positive"] > 0.5
+
+
+def test_scale_lost():
+    torch.manual_seed(0)
+    unscaled = torch.randn(40) * 7 + 3
+    standardised = (unscaled - unscaled.mean()) / (unscaled.std() + 1e-8)
+    assert float(scale_lost(unscaled, standardised)) == pytest.approx(float(unscaled.std()))
+    part = slice(5, 17)
+    assert float(scale_lost(unscaled[part], standardised[part])) == pytest.approx(
+        float(unscaled.std()), rel=1e-5
+    )
+    assert float(scale_lost(torch.ones(3), torch.zeros(3))) == 1

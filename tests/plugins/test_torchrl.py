@@ -1,0 +1,143 @@
+import math
+
+import pytest
+import torch
+
+torchrl = pytest.importorskip("torchrl")
+
+from by_hand import gate  # noqa: E402
+from tensordict import TensorDict  # noqa: E402
+from tensordict.nn import TensorDictModule  # noqa: E402
+from torch import nn  # noqa: E402
+from torchrl.modules import (  # noqa: E402
+    NormalParamExtractor,
+    OneHotCategorical,
+    ProbabilisticActor,
+    TanhNormal,
+    ValueOperator,
+)
+from torchrl.objectives import A2CLoss, ReinforceLoss  # noqa: E402
+from torchrl.objectives.value import GAE  # noqa: E402
+
+from delightful.plugins.torchrl import (  # noqa: E402
+    DelightA2CLoss,
+    DelightConfig,
+    DelightReinforceLoss,
+)
+
+OFF = DelightConfig(temperature=math.inf, unit_gain=True)
+LOSSES = [DelightA2CLoss, DelightReinforceLoss]
+OBJECTIVE = {DelightA2CLoss: "loss_objective", DelightReinforceLoss: "loss_actor"}
+
+
+def networks(continuous, seed=0):
+    torch.manual_seed(seed)
+    critic = ValueOperator(nn.Linear(3, 1), in_keys=["observation"])
+    if continuous:
+        net = nn.Sequential(nn.Linear(3, 4), NormalParamExtractor())
+        module = TensorDictModule(net, in_keys=["observation"], out_keys=["loc", "scale"])
+        actor = ProbabilisticActor(
+            module, in_keys=["loc", "scale"], distribution_class=TanhNormal, return_log_prob=True
+        )
+    else:
+        module = TensorDictModule(nn.Linear(3, 4), in_keys=["observation"], out_keys=["logits"])
+        actor = ProbabilisticActor(
+            module, in_keys=["logits"], distribution_class=OneHotCategorical, return_log_prob=True
+        )
+    return actor, critic
+
+
+def batch_for(actor, critic, average=False, steps=30):
+    torch.manual_seed(1)
+    done = torch.zeros(1, steps, 1, dtype=torch.bool)
+    data = TensorDict(
+        {
+            "observation": torch.randn(1, steps, 3),
+            "next": {
+                "observation": torch.randn(1, steps, 3),
+                "reward": torch.randn(1, steps, 1) * 3,
+                "done": done,
+                "terminated": done.clone(),
+            },
+        },
+        [1, steps],
+    )
+    with torch.no_grad():
+        data = actor(data)
+        GAE(gamma=0.9, lmbda=0.9, value_network=critic, average_gae=average)(data)
+    return data.flatten(0, 1)
+
+
+@pytest.mark.parametrize("continuous", [False, True])
+@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.parametrize("gate_advantage", ["centred", "raw"])
+@pytest.mark.parametrize("kind", LOSSES)
+def test_an_update_is_the_gated_gradient(kind, continuous, average, gate_advantage):
+    actor, critic = networks(continuous)
+    data = batch_for(actor, critic, average)
+    config = DelightConfig(max_surprisal=10.0, gate_advantage=gate_advantage)
+    loss = kind(actor, critic, functional=False, delight=config)
+    theirs = torch.autograd.grad(loss(data.clone())[OBJECTIVE[kind]], list(actor.parameters()))
+
+    log_prob = actor.get_dist(data.clone()).log_prob(data["action"])
+    U = data["advantage"][..., 0]
+    unscaled = (data["value_target"] - data["state_value"])[..., 0]
+    seen = U
+    if average and gate_advantage == "centred":
+        seen = unscaled - unscaled.mean()
+    w = gate(seen, log_prob, clip=10.0).float()
+    mine = torch.autograd.grad(-(w * U * log_prob).mean(), list(actor.parameters()))
+    for his, ours in zip(theirs, mine, strict=True):
+        torch.testing.assert_close(his, ours, rtol=1e-4, atol=1e-6)
+        assert float(his.abs().max()) > 1e-4
+
+
+@pytest.mark.parametrize("functional", [False, True])
+@pytest.mark.parametrize("reduction", ["mean", "none"])
+def test_switched_off_it_is_torchrls_a2c(functional, reduction):
+    actor, critic = networks(True)
+    data = batch_for(actor, critic)
+    options = {"functional": functional, "reduction": reduction, "entropy_coeff": 0.01}
+    torch.manual_seed(3)  # the entropy of a TanhNormal is a sample's
+    theirs = A2CLoss(actor, critic, **options)(data.clone())
+    torch.manual_seed(3)
+    ours = DelightA2CLoss(actor, critic, delight=OFF, **options)(data.clone())
+    for name, value in theirs.items():
+        torch.testing.assert_close(ours[name], value, rtol=0, atol=0)
+
+
+def test_switched_off_it_is_reinforce_on_the_actions_taken():
+    actor, critic = networks(False)
+    data = batch_for(actor, critic)
+    ours = DelightReinforceLoss(actor, critic, delight=OFF)(data.clone())
+    log_prob = actor.get_dist(data.clone()).log_prob(data["action"])
+    torch.testing.assert_close(ours["loss_actor"], -(log_prob[:, None] * data["advantage"]).mean())
+    theirs = ReinforceLoss(actor, critic)(data.clone())
+    torch.testing.assert_close(ours["loss_value"], theirs["loss_value"])
+
+
+def test_the_batch_is_as_it_was():
+    actor, critic = networks(True)
+    data = batch_for(actor, critic)
+    before = data.clone()
+    DelightReinforceLoss(actor, critic)(data)
+    assert torch.equal(data["action"], before["action"])
+    assert torch.equal(data["action_log_prob"], before["action_log_prob"])
+
+
+@pytest.mark.parametrize("kind", LOSSES)
+def test_without_an_advantage_the_loss_makes_it(kind):
+    actor, critic = networks(False)
+    data = batch_for(actor, critic).exclude("advantage", "value_target")
+    found = kind(actor, critic)(data.unsqueeze(0))
+    assert torch.isfinite(found[OBJECTIVE[kind]])
+    assert 0 < float(found["delight_gate_mean_positive"]) < 1
+
+
+@pytest.mark.parametrize("kind", LOSSES)
+def test_save_load_and_go_on(kind):
+    """A loss's state is its networks': the gate keeps none that a checkpoint would miss."""
+    first, second = kind(*networks(True, seed=0)), kind(*networks(True, seed=1))
+    second.load_state_dict(first.state_dict())
+    data = batch_for(*networks(True))
+    assert torch.equal(first(data.clone())[OBJECTIVE[kind]], second(data.clone())[OBJECTIVE[kind]])

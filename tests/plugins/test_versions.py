@@ -1,0 +1,23 @@
+import warnings
+
+import pytest
+
+from delightful.plugins import versions
+
+
+@pytest.mark.parametrize(
+    ("found", "quiet"),
+    [("1.16.0", True), ("1.16.3rc1", True), ("1.16.0+cpu", True), ("1.15.9", False),
+     ("1.17.0", False), ("2.0", False)],
+)
+def test_outside_the_tested_range_the_range_is_named(monkeypatch, found, quiet):
+    monkeypatch.setattr(versions, "version", lambda _: found)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        versions.guard("trl")
+    if quiet:
+        assert not caught
+    else:
+        said = str(caught[0].message)
+        assert "trl from 1.16 to below 1.17" in said
+        assert found in said
