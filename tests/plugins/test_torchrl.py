@@ -9,6 +9,7 @@ from by_hand import gate  # noqa: E402
 from tensordict import TensorDict  # noqa: E402
 from tensordict.nn import TensorDictModule  # noqa: E402
 from torch import nn  # noqa: E402
+from torchrl.envs import ExplorationType, set_exploration_type  # noqa: E402
 from torchrl.modules import (  # noqa: E402
     NormalParamExtractor,
     OneHotCategorical,
@@ -62,7 +63,7 @@ def batch_for(actor, critic, average=False, steps=30):
         },
         [1, steps],
     )
-    with torch.no_grad():
+    with torch.no_grad(), set_exploration_type(ExplorationType.RANDOM):
         data = actor(data)
         GAE(gamma=0.9, lmbda=0.9, value_network=critic, average_gae=average)(data)
     return data.flatten(0, 1)

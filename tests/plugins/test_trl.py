@@ -7,7 +7,13 @@ trl = pytest.importorskip("trl")
 
 from by_hand import copies, difference, gate  # noqa: E402
 from datasets import Dataset  # noqa: E402
-from reversal import LENGTH, network, prompts, reward, tokenizer  # noqa: E402
+from delightful.experiments.stacks.reversal import (  # noqa: E402
+    LENGTH,
+    network,
+    prompts,
+    reward,
+    tokenizer,
+)
 from trl import GRPOConfig, GRPOTrainer  # noqa: E402
 
 from delightful.plugins.trl import DelightConfig, DelightGRPOTrainer  # noqa: E402

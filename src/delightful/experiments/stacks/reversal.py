@@ -1,4 +1,4 @@
-"""Token reversal for trainers of language models: a tokenizer, prompts, a reward and a tiny model."""
+"""Token reversal for trainers of language models: a tokenizer, prompts, a reward, a tiny model."""
 
 import random
 from typing import Any
@@ -9,13 +9,13 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-SYMBOLS = ["a", "b"]
-LENGTH = 3
-SPECIAL = ["<pad>", "<eos>", "="]
+SYMBOLS = ("a", "b")
+LENGTH = 4
+_SPECIAL = ("<pad>", "<eos>", "=")
 
 
 def tokenizer() -> Any:
-    words = {word: index for index, word in enumerate([*SPECIAL, *SYMBOLS])}
+    words = {word: index for index, word in enumerate((*_SPECIAL, *SYMBOLS))}
     inner = Tokenizer(WordLevel(words, unk_token="<pad>"))
     inner.pre_tokenizer = WhitespaceSplit()
     return PreTrainedTokenizerFast(
@@ -23,11 +23,11 @@ def tokenizer() -> Any:
     )
 
 
-def network(seed: int = 0) -> Any:
+def network(seed: int) -> Any:
     torch.manual_seed(seed)
     return LlamaForCausalLM(
         LlamaConfig(
-            vocab_size=len(SPECIAL) + len(SYMBOLS),
+            vocab_size=len(_SPECIAL) + len(SYMBOLS),
             hidden_size=32,
             intermediate_size=64,
             num_hidden_layers=2,
@@ -41,7 +41,8 @@ def network(seed: int = 0) -> Any:
     )
 
 
-def prompts(count: int = 256, seed: int = 0) -> list[dict[str, str]]:
+def prompts(count: int, seed: int) -> list[dict[str, str]]:
+    """Rows of a prompt such as "a b a b =" and its answer."""
     chosen = random.Random(seed)
     words = [[chosen.choice(SYMBOLS) for _ in range(LENGTH)] for _ in range(count)]
     return [{"prompt": " ".join([*w, "="]), "answer": " ".join(reversed(w))} for w in words]

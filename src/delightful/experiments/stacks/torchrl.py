@@ -1,0 +1,92 @@
+"""torchrl: a plain on-policy loop, as its tutorials have it, around its A2C or REINFORCE loss."""
+
+from typing import Any
+
+import torch
+from tensordict.nn import TensorDictModule
+from torch import nn
+from torchrl.collectors import SyncDataCollector
+from torchrl.envs import GymEnv, RewardSum, StepCounter, TransformedEnv
+from torchrl.modules import (
+    NormalParamExtractor,
+    OneHotCategorical,
+    ProbabilisticActor,
+    TanhNormal,
+    ValueOperator,
+)
+from torchrl.objectives import A2CLoss
+from torchrl.objectives.value import GAE
+
+from delightful.experiments.stacks.config import StackConfig
+from delightful.plugins.gating import DelightConfig
+from delightful.plugins.torchrl import DelightA2CLoss
+
+FRAMES = 500  # per update
+WIDTH = 64
+
+
+def scores(
+    config: StackConfig, delight: DelightConfig | None, seed: int
+) -> list[tuple[int, float]]:
+    """(step, return) of every episode."""
+    torch.manual_seed(seed)
+    env = TransformedEnv(GymEnv(config.task), RewardSum())
+    env.append_transform(StepCounter())
+    env.set_seed(seed)
+    actor, critic = _networks(env)
+    gae = GAE(gamma=0.98, lmbda=0.95, value_network=critic, average_gae=True)
+    kind, options = (A2CLoss, {}) if delight is None else (DelightA2CLoss, {"delight": delight})
+    loss = kind(actor, critic, entropy_coeff=0.001, loss_critic_type="l2", **options)
+    optimiser = torch.optim.Adam(loss.parameters(), lr=3e-3)
+    collector = SyncDataCollector(
+        env, actor, frames_per_batch=FRAMES, total_frames=config.steps, device="cpu"
+    )
+    found: list[tuple[int, float]] = []
+    for number, data in enumerate(collector):
+        with torch.no_grad():
+            gae(data)
+        out = loss(data)
+        total = out["loss_objective"] + out["loss_entropy"] + out["loss_critic"]
+        optimiser.zero_grad()
+        total.backward()
+        nn.utils.clip_grad_norm_(loss.parameters(), 0.5)
+        optimiser.step()
+        collector.update_policy_weights_()
+        done = data["next", "done"].flatten()
+        returns = data["next", "episode_reward"].flatten()[done]
+        found += [((number + 1) * FRAMES, float(value)) for value in returns]
+    collector.shutdown()
+    return found
+
+
+def _networks(env: Any) -> tuple[Any, Any]:
+    inputs = env.observation_spec["observation"].shape[-1]
+    spec = env.action_spec
+    continuous = spec.dtype.is_floating_point
+    outputs = spec.shape[-1] * (2 if continuous else 1)
+    body = [nn.Linear(inputs, WIDTH), nn.Tanh(), nn.Linear(WIDTH, WIDTH), nn.Tanh()]
+    if continuous:
+        net = nn.Sequential(*body, nn.Linear(WIDTH, outputs), NormalParamExtractor())
+        module = TensorDictModule(net, in_keys=["observation"], out_keys=["loc", "scale"])
+        actor = ProbabilisticActor(
+            module,
+            in_keys=["loc", "scale"],
+            spec=spec,
+            distribution_class=TanhNormal,
+            distribution_kwargs={"low": spec.space.low, "high": spec.space.high},
+            return_log_prob=True,
+        )
+    else:
+        net = nn.Sequential(*body, nn.Linear(WIDTH, outputs))
+        module = TensorDictModule(net, in_keys=["observation"], out_keys=["logits"])
+        actor = ProbabilisticActor(
+            module,
+            in_keys=["logits"],
+            spec=spec,
+            distribution_class=OneHotCategorical,
+            return_log_prob=True,
+        )
+    value = nn.Sequential(
+        nn.Linear(inputs, WIDTH), nn.Tanh(), nn.Linear(WIDTH, WIDTH), nn.Tanh(), nn.Linear(WIDTH, 1)
+    )
+    return actor, ValueOperator(value, in_keys=["observation"])
