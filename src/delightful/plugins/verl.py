@@ -15,12 +15,13 @@ from typing import Any
 
 from verl.trainer.ppo.core_algos import compute_policy_loss_vanilla, register_policy_loss
 
-from delightful.plugins.gating import DelightConfig, Gating
+from delightful.plugins.gating import LOGGED, DelightConfig, Gating
 from delightful.plugins.versions import guard
 
 __all__ = ["DelightConfig", "config_from", "delight_policy_loss"]
 
 _PREFIX = "DELIGHT_"
+_latest = dict.fromkeys(LOGGED, 0.0) | {"gate_mean_positive": 0.5, "gate_mean_negative": 0.5}
 
 
 def config_from(environment: Mapping[str, str]) -> DelightConfig:
@@ -95,4 +96,7 @@ def delight_policy_loss(
         config=config,
         rollout_is_weights=rollout_is_weights,
     )
-    return loss, metrics | {f"delight/{name}": value for name, value in gating.numbers().items()}
+    # verl wants the same keys from every micro-batch of every rank: what this one has no value for,
+    # such as the mean gate of U > 0 where no U is, keeps its last.
+    _latest.update(gating.numbers())
+    return loss, metrics | {f"delight/{name}": value for name, value in _latest.items()}
