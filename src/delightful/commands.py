@@ -17,7 +17,7 @@ from rich.text import Text
 
 from delightful.benchmarks import BENCHMARKS
 from delightful.experiments import EXPERIMENTS
-from delightful.lab.cells import Plan, Sweep
+from delightful.lab.cells import Cell, Plan, Sweep
 from delightful.lab.compiling import single_threaded
 from delightful.lab.errors import LabError, unknown
 from delightful.lab.experiment import VERDICTS, Claim, Experiment, Figure
@@ -109,6 +109,24 @@ def _pick(names: Iterable[str], kind: str, attribute: str) -> list[Any]:
     return list(picked.values()) if names else list(known.values())
 
 
+def _runnable(sweeps: list[Sweep], plan: Plan, store: Store, asked: Iterable[str]) -> list[Cell]:
+    """The cells of all sweeps but those that cannot run here."""
+    return [c for s in sweeps if _can_run(s, plan, store, s.name in asked) for c in s.cells(plan)]
+
+
+def _can_run(sweep: Sweep, plan: Plan, store: Store, asked: bool) -> bool:
+    """Whether nothing that it needs is missing, or all of it has been run.
+
+    Leaving one out is said; one that was asked for by name is not left out.
+    """
+    if not sweep.missing or all(store.state(cell) == "done" for cell in sweep.cells(plan)):
+        return True
+    if asked:
+        raise LabError(f"{sweep.missing}.")
+    print(f"left out: {sweep.missing}", file=sys.stderr)
+    return False
+
+
 # The commands
 
 
@@ -161,7 +179,7 @@ def run_sweeps(options: Namespace) -> None:
     if not sweeps:
         print(f"{' and '.join(options.names)} needs no runs: its claims and figures are exact.")
         return
-    run_missing([c for s in sweeps for c in s.cells(plan)], store, _workers(options))
+    run_missing(_runnable(sweeps, plan, store, options.names), store, _workers(options))
 
 
 def draw_figures(options: Namespace) -> None:
@@ -169,6 +187,11 @@ def draw_figures(options: Namespace) -> None:
     figures: list[Figure] = _pick(options.names, "figure", "figures")
     folder = Path(options.out) if options.out else store.path / "figures"
     plans = {f.id: plan_for(f.sweep, store, plan, options.scale) for f in figures}
+    figures = [
+        f
+        for f in figures
+        if f.sweep is None or _can_run(f.sweep, plans[f.id], store, f.id in options.names)
+    ]
     cells = [c for f in figures if f.sweep for c in f.sweep.cells(plans[f.id])]
     if cells:
         run_missing(cells, store, workers)
@@ -196,7 +219,7 @@ def make_report(options: Namespace) -> None:
 def reproduce(options: Namespace) -> None:
     store, plan = _store(options), _plan(options)
     sweeps = [s for e in _experiments(options.names) for s in e.sweeps]
-    run_missing([c for s in sweeps for c in s.cells(plan)], store, _workers(options))
+    run_missing(_runnable(sweeps, plan, store, options.names), store, _workers(options))
     options.scale = plan.scale
     decisions = _report(options, store, plan)
     _print_claims(decisions)

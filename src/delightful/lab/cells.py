@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -124,6 +125,17 @@ class Sweep:
     program: Program
     configs: Callable[[str], list[Config]]  # scale -> configs
     seeds: Mapping[str, int]  # scale -> number of seeds
+    needs: tuple[str, ...] = ()  # packages that running it imports, beyond the lab's
+    extra: str = ""  # of ours, which installs them
+
+    @property
+    def missing(self) -> str:
+        """What must be installed before it can run, as a sentence; empty if nothing."""
+        absent = [package for package in self.needs if find_spec(package) is None]
+        if not absent:
+            return ""
+        names = " and ".join(absent)
+        return f"{self.name} needs {names}: pip install 'delightful-rl[lab,{self.extra}]'"
 
     def cells(self, plan: Plan) -> list[Cell]:
         configs = self.configs(plan.scale)

@@ -1,6 +1,6 @@
 """The statistics of reinforcement-learning experiments, each with an interval.
 
-Scores have the shape (runs,) or (runs, tasks). The intervals are stratified percentile
+Scores have the shape (runs,) or (runs, tasks). But for `t_interval`, the intervals are stratified percentile
 bootstraps: runs are drawn with replacement within each task, independently of the other tasks
 (Agarwal et al. 2021, "Deep Reinforcement Learning at the Edge of the Statistical Precipice").
 They are too narrow for few runs: the nominal 95% for the mean of normal scores covers about 84%
@@ -15,6 +15,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import stdtrit
 
 Floats = NDArray[np.float64]
 Axis = int | tuple[int, ...] | None
@@ -67,6 +68,21 @@ def standard_error(x: ArrayLike, axis: Axis = 0) -> Any:
     if n == 1:  # NumPy would warn of 0/0
         return np.mean(entries, axis=-1) * np.nan
     return np.std(entries, axis=-1, ddof=1) / math.sqrt(n)
+
+
+def t_interval(x: ArrayLike, confidence: float = 0.95) -> Estimate:
+    """The mean of a few runs, with Student's interval: right for normal scores at any number.
+
+    NaN for one run: it says nothing about the spread.
+    """
+    entries = _entries("x", x, None)
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must be within (0, 1), got {confidence}")
+    centre = float(np.mean(entries))
+    if entries.size == 1:
+        return Estimate(centre, math.nan, math.nan)
+    half = float(stdtrit(entries.size - 1, (1 + confidence) / 2) * standard_error(entries))
+    return Estimate(centre, centre - half, centre + half)
 
 
 def iqm(scores: ArrayLike, axis: Axis = None) -> Any:

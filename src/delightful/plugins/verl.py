@@ -8,7 +8,6 @@ a loss the advantages it trains on and no others: for a gate on the centred ones
 algorithm.norm_adv_by_std_in_grpo=False.
 """
 
-import functools
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -18,10 +17,12 @@ from verl.trainer.ppo.core_algos import compute_policy_loss_vanilla, register_po
 from delightful.plugins.gating import LOGGED, DelightConfig, Gating
 from delightful.plugins.versions import guard
 
-__all__ = ["DelightConfig", "config_from", "delight_policy_loss"]
+__all__ = ["DelightConfig", "config_from", "configure", "delight_policy_loss"]
 
 _PREFIX = "DELIGHT_"
-_latest = dict.fromkeys(LOGGED, 0.0) | {"gate_mean_positive": 0.5, "gate_mean_negative": 0.5}
+_NEUTRAL = dict.fromkeys(LOGGED, 0.0) | {"gate_mean_positive": 0.5, "gate_mean_negative": 0.5}
+_latest = dict(_NEUTRAL)
+_now: dict[str, Gating] = {}
 
 
 def config_from(environment: Mapping[str, str]) -> DelightConfig:
@@ -32,7 +33,7 @@ def config_from(environment: Mapping[str, str]) -> DelightConfig:
         if name.startswith(_PREFIX)
     }
     readers = {"temperature": _number, "max_surprisal": _number, "unit_gain": _switch}
-    readers |= {"level": _word, "whiten": _word, "gate_advantage": _raw_only}
+    readers |= {"level": _word, "whiten": _word, "gate_advantage": _word}
     for name in given:
         if name not in readers:
             known = ", ".join(_PREFIX + option.upper() for option in readers)
@@ -59,19 +60,16 @@ def _word(_: str, text: str) -> str:
     return text
 
 
-def _raw_only(_: str, text: str) -> str:
-    if text != "raw":
+def configure(config: DelightConfig) -> None:
+    """Set the gate's options from code, for this process: the environment is then not read."""
+    if config.centred:
         raise ValueError(
-            f"DELIGHT_GATE_ADVANTAGE can only be raw in verl, got {text!r}; to gate on centred "
-            "advantages set algorithm.norm_adv_by_std_in_grpo=False"
+            'gate_advantage can only be "raw" in verl, got "centred"; to gate on centred advantages '
+            "set algorithm.norm_adv_by_std_in_grpo=False"
         )
-    return text
-
-
-@functools.cache
-def _gating() -> Gating:
     guard("verl")
-    return Gating(config_from(os.environ))
+    _now["gating"] = Gating(config)
+    _latest.update(_NEUTRAL)
 
 
 @register_policy_loss("delight")  # type: ignore[untyped-decorator]
@@ -85,7 +83,9 @@ def delight_policy_loss(
     rollout_is_weights: Any = None,
 ) -> tuple[Any, dict[str, Any]]:
     """verl's clipped surrogate, on gated advantages."""
-    gating = _gating()
+    if not _now:
+        configure(config_from(os.environ))
+    gating = _now["gating"]
     w = gating(advantages, log_prob, mask=response_mask)
     loss, metrics = compute_policy_loss_vanilla(
         old_log_prob=old_log_prob,

@@ -1,5 +1,6 @@
 """RLlib: PPO with its own defaults, in this process."""
 
+from dataclasses import asdict
 from typing import Any
 
 import ray
@@ -26,7 +27,7 @@ def scores(
 ) -> list[tuple[int, float]]:
     """(environment steps, mean return of the latest episodes) after each iteration."""
     ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, ignore_reinit_error=True)
-    base = PPOConfig() if delight is None else DelightPPOConfig().delight_as(delight)
+    base = PPOConfig() if delight is None else DelightPPOConfig().delight(**asdict(delight))
     algorithm = (
         base.environment(config.task)
         .env_runners(num_env_runners=0, num_envs_per_env_runner=4)

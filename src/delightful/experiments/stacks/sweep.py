@@ -16,7 +16,13 @@ TASKS: dict[str, tuple[tuple[str, str, int, str], ...]] = {
     "rllib": (("ppo", "CartPole-v1", 20_000, "dg"), ("ppo", "Pendulum-v1", 40_000, CONTINUOUS)),
     "torchrl": (("a2c", "CartPole-v1", 30_000, "dg"), ("a2c", "Pendulum-v1", 50_000, CONTINUOUS)),
 }
-MODULES = {"trl": "trl", "verl": "verl", "sb3": "stable_baselines3", "rllib": "ray.rllib", "torchrl": "torchrl"}
+NEEDS = {
+    "trl": ("trl", "datasets", "transformers", "torch"),
+    "verl": ("verl", "transformers", "torch"),
+    "sb3": ("stable_baselines3", "torch"),
+    "rllib": ("ray", "gymnasium", "torch"),
+    "torchrl": ("torchrl", "gymnasium", "torch"),
+}
 
 
 def _configs(stack: str, scale: str) -> list[StackConfig]:
@@ -42,8 +48,9 @@ def _sweep(stack: str) -> Sweep:
         f"stacks/{stack}",
         TRAIN,
         lambda scale: _configs(stack, scale),
-        {"smoke": 1, "quick": 5},
-        needs=MODULES[stack],
+        {"smoke": 1, "quick": 5, "paper": 5},
+        needs=NEEDS[stack],
+        extra=stack,
     )
 
 

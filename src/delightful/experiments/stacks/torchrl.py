@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from tensordict.nn import TensorDictModule
 from torch import nn
-from torchrl.collectors import SyncDataCollector
+from torchrl.collectors import Collector
 from torchrl.envs import GymEnv, RewardSum, StepCounter, TransformedEnv
 from torchrl.modules import (
     NormalParamExtractor,
@@ -38,7 +38,7 @@ def scores(
     kind, options = (A2CLoss, {}) if delight is None else (DelightA2CLoss, {"delight": delight})
     loss = kind(actor, critic, entropy_coeff=0.001, loss_critic_type="l2", **options)
     optimiser = torch.optim.Adam(loss.parameters(), lr=3e-3)
-    collector = SyncDataCollector(
+    collector = Collector(
         env, actor, frames_per_batch=FRAMES, total_frames=config.steps, device="cpu"
     )
     found: list[tuple[int, float]] = []

@@ -1,7 +1,10 @@
 """A run of any framework, as curves: the mean score of what was finished since the last record."""
 
+import contextlib
 import importlib
-from collections.abc import Sequence
+import os
+import warnings
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -12,15 +15,25 @@ from delightful.weights import parse_method
 
 
 def train(config: StackConfig, seeds: np.ndarray) -> Curves:
-    import torch
+    with _quiet():
+        import torch
 
-    torch.set_num_threads(1)  # one process per core
-    stack = importlib.import_module(f"delightful.experiments.stacks.{config.stack}")
-    scores = [stack.scores(config, gating(config.method), int(seed)) for seed in seeds]
+        torch.set_num_threads(1)  # one process per core
+        stack = importlib.import_module(f"delightful.experiments.stacks.{config.stack}")
+        scores = [stack.scores(config, gating(config.method), int(seed)) for seed in seeds]
     return {
         "step": record_steps(config),
         "score": np.stack([by_record(config, found) for found in scores]),
     }
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the frameworks' own lines, which would tear the progress bar; errors still come."""
+    with warnings.catch_warnings(), open(os.devnull, "w") as nowhere:
+        warnings.simplefilter("ignore")
+        with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
+            yield
 
 
 def gating(method: str) -> DelightConfig | None:
