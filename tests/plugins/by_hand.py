@@ -23,4 +23,6 @@ def copies(module: Any) -> dict[str, Any]:
 
 def difference(before: dict[str, Any], module: Any) -> float:
     """The largest change of any parameter."""
-    return max(float((p.detach() - before[name]).abs().max()) for name, p in module.named_parameters())
+    return max(
+        float((p.detach() - before[name]).abs().max()) for name, p in module.named_parameters()
+    )

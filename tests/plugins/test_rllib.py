@@ -96,7 +96,9 @@ def test_an_update_is_the_gated_gradient(env, gate_advantage, overheard, monkeyp
     w = gate(seen, log_prob, clip=10.0).float()
     ratio = torch.exp(log_prob - batch[Columns.ACTION_LOGP])
     surrogate = torch.min(w * U * ratio, w * U * ratio.clamp(0.7, 1.3))
-    torch.testing.assert_close(call["loss"], -surrogate[mask].sum() / mask.sum(), rtol=1e-4, atol=1e-6)
+    torch.testing.assert_close(
+        call["loss"], -surrogate[mask].sum() / mask.sum(), rtol=1e-4, atol=1e-6
+    )
     # The scale is the deviation of the advantages as they were.
     ratio_of = (centred / U)[mask & (U.abs() > 1e-3)]
     torch.testing.assert_close(ratio_of, ratio_of[:1].expand_as(ratio_of), rtol=1e-3, atol=0)

@@ -17,7 +17,11 @@ BARE = {"optimizer_class": torch.optim.SGD}  # an update is the gradient times t
 
 
 def model(kind, env, seed=0, **options):
-    steps = {"n_steps": 64, "batch_size": 64, "n_epochs": 1} if "PPO" in kind.__name__ else {"n_steps": 64}
+    steps = (
+        {"n_steps": 64, "batch_size": 64, "n_epochs": 1}
+        if "PPO" in kind.__name__
+        else {"n_steps": 64}
+    )
     return kind("MlpPolicy", env, seed=seed, device="cpu", **{**steps, **options})
 
 
@@ -25,9 +29,7 @@ def collected(algorithm):
     """One rollout in the buffer, nothing trained."""
     algorithm.set_logger(configure(format_strings=[]))
     _, callback = algorithm._setup_learn(10_000)
-    algorithm.collect_rollouts(
-        algorithm.env, callback, algorithm.rollout_buffer, algorithm.n_steps
-    )
+    algorithm.collect_rollouts(algorithm.env, callback, algorithm.rollout_buffer, algorithm.n_steps)
     return algorithm
 
 
@@ -58,8 +60,15 @@ def test_an_update_is_the_gated_gradient(kind, normalize, env, gate_advantage):
     config = DelightConfig(max_surprisal=10.0, gate_advantage=gate_advantage)
     algorithm = collected(
         model(
-            kind, env, delight=config, vf_coef=0.0, ent_coef=0.0, max_grad_norm=1e9,
-            normalize_advantage=normalize, learning_rate=1.0, policy_kwargs=BARE,
+            kind,
+            env,
+            delight=config,
+            vf_coef=0.0,
+            ent_coef=0.0,
+            max_grad_norm=1e9,
+            normalize_advantage=normalize,
+            learning_rate=1.0,
+            policy_kwargs=BARE,
         )
     )
     flattened(algorithm)

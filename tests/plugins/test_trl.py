@@ -89,7 +89,11 @@ def test_an_update_is_the_gated_gradient(tmp_path, scale, gate_advantage, loss_t
     log_prob, mask = log_probs(found, inputs), inputs["completion_mask"].float()
     U = inputs["advantages"]
     rewards = found._rewards.sum(dim=1).view(-1, 8)
-    seen = (rewards - rewards.mean(dim=1, keepdim=True)).flatten() if gate_advantage == "centred" else U
+    seen = (
+        (rewards - rewards.mean(dim=1, keepdim=True)).flatten()
+        if gate_advantage == "centred"
+        else U
+    )
     assert float(U.abs().max()) > 0
     w = gate(seen[:, None], log_prob).float()
     terms = -w * U[:, None] * log_prob * mask

@@ -7,8 +7,14 @@ from delightful.plugins import versions
 
 @pytest.mark.parametrize(
     ("found", "quiet"),
-    [("1.16.0", True), ("1.16.3rc1", True), ("1.16.0+cpu", True), ("1.15.9", False),
-     ("1.17.0", False), ("2.0", False)],
+    [
+        ("1.16.0", True),
+        ("1.16.3rc1", True),
+        ("1.16.0+cpu", True),
+        ("1.15.9", False),
+        ("1.17.0", False),
+        ("2.0", False),
+    ],
 )
 def test_outside_the_tested_range_the_range_is_named(monkeypatch, found, quiet):
     monkeypatch.setattr(versions, "version", lambda _: found)

@@ -42,7 +42,11 @@ class _Delight:
     def _gated(self) -> Iterator[None]:
         """SB3's minibatches with standardised advantages, if it would have made them so, gated as
         soon as the policy has been evaluated on them."""
-        get, evaluate, normalize = self.rollout_buffer.get, self.policy.evaluate_actions, self.normalize_advantage
+        get, evaluate, normalize = (
+            self.rollout_buffer.get,
+            self.policy.evaluate_actions,
+            self.normalize_advantage,
+        )
         current: dict[str, Any] = {}
 
         def minibatches(batch_size: int | None = None) -> Iterator[Any]:

@@ -39,7 +39,8 @@ def config_from(environment: Mapping[str, str]) -> DelightConfig:
             known = ", ".join(_PREFIX + option.upper() for option in readers)
             raise ValueError(f"{_PREFIX}{name.upper()} is no option of the gate; there are {known}")
     return DelightConfig(
-        **{"gate_advantage": "raw"} | {name: readers[name](name, text) for name, text in given.items()}
+        **{"gate_advantage": "raw"}
+        | {name: readers[name](name, text) for name, text in given.items()}
     )
 
 

@@ -18,10 +18,12 @@ ALGORITHMS = {
 
 @dataclass(frozen=True)
 class StackConfig:
-    method: str = chosen("dg", "pg is the framework alone, dg the same with the plug-in")
+    method: str = chosen(
+        "dg", "pg is the framework alone, dg the same with the plug-in and unit gain"
+    )
     stack: str = chosen("sb3", "one of the five that have a plug-in")
     algorithm: str = chosen("ppo", "as the framework calls it; its defaults unless said below")
-    task: str = chosen("CartPole-v1", "small enough for a laptop; reversal for language models")
+    task: str = chosen("CartPole-v1", "small enough for a laptop; reversal is for language models")
     steps: int = chosen(
         20_000, "environment steps, or optimiser steps of a language model: plain learns in them"
     )
@@ -40,7 +42,7 @@ class StackConfig:
 
 
 def _seconds(config: StackConfig) -> float:
-    per_step = {"trl": 0.15, "verl": 0.3, "sb3": 1e-3, "rllib": 2e-3, "torchrl": 1.5e-3}
+    per_step = {"trl": 0.06, "verl": 0.3, "sb3": 8e-4, "rllib": 1.4e-3, "torchrl": 1.8e-3}
     return per_step[config.stack] * config.steps
 
 

@@ -17,7 +17,8 @@ TITLES = {
     "rllib": "RLlib",
     "torchrl": "torchrl",
 }
-ARMS = {"plain": "pg", "delightful": "dg"}
+PLAIN = "plain"
+COLOURS = {PLAIN: "pg", "delightful": "dg", "delightful, whiten=scale": "additive"}
 SPANS = {"last quarter": 0.75, "whole run": 0.0}  # of the run, from this fraction on
 
 
@@ -38,26 +39,34 @@ def _draw(table: pl.DataFrame) -> Drawing:
 
 
 def compare(table: pl.DataFrame) -> pl.DataFrame:
-    """Of one task: each arm at every step and over spans of the run, and their paired difference.
+    """Of one task: each arm at every step and over spans of the run, and its lead over the plain one.
 
     Arms are paired by seed, which gives both the same initial network.
     """
-    scores = {arm: _scores(table, method) for arm, method in ARMS.items()}
+    scores = {arm(method): _scores(table, method) for method in table["method"].unique().sort()}
     steps = table["step"].unique().sort().to_list()
     rows = []
-    if all(len(found) for found in scores.values()):
-        scores["difference"] = scores["delightful"] - scores["plain"]
-    for arm, found in scores.items():
-        for index, step in enumerate(steps if len(found) and arm != "difference" else ()):
-            rows.append(_row(arm, "step", step, found[:, index]))
-        for span, start in SPANS.items() if len(found) else ():
-            inside = found[:, int(start * len(steps)) :]
-            rows.append(_row(arm, span, None, inside.mean(axis=1)))
+    for name, found in sorted(scores.items(), key=lambda item: item[0] != PLAIN):
+        rows += [_row(name, "", "step", at, found[:, i]) for i, at in enumerate(steps)]
+        for span, start in SPANS.items():
+            over = {key: x[:, int(start * len(steps)) :].mean(axis=1) for key, x in scores.items()}
+            rows.append(_row(name, "", span, None, over[name]))
+            if name != PLAIN and PLAIN in over:
+                rows.append(_row(name, PLAIN, span, None, over[name] - over[PLAIN]))
     return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
+
+
+def arm(method: str) -> str:
+    """What a method of this experiment is called where it is shown."""
+    if method == "pg":
+        return PLAIN
+    changed = [option for option in method.partition(":")[2].split(",") if "whiten" in option]
+    return ", ".join(["delightful", *changed])
 
 
 _SCHEMA = {
     "arm": pl.String,
+    "less": pl.String,  # what was subtracted, seed by seed
     "over": pl.String,
     "step": pl.Int64,
     "mean": pl.Float64,
@@ -67,25 +76,23 @@ _SCHEMA = {
 }
 
 
-def _row(arm: str, over: str, step: int | None, scores: np.ndarray) -> tuple[Any, ...]:
+def _row(name: str, less: str, over: str, step: int | None, scores: np.ndarray) -> tuple[Any, ...]:
     found: Estimate = t_interval(scores)
-    return arm, over, step, found.value, found.low, found.high, len(scores)
+    return name, less, over, step, found.value, found.low, found.high, len(scores)
 
 
 def _scores(table: pl.DataFrame, method: str) -> np.ndarray:
     """(seeds, records)."""
-    mine = table.filter(pl.col("method").str.split(":").list.first() == method)
+    mine = table.filter(pl.col("method") == method)
     by_seed = mine.sort("seed", "step").group_by("seed", maintain_order=True).agg("score")
     return np.array(by_seed["score"].to_list())
 
 
 def _panel(axis: Any, numbers: pl.DataFrame) -> None:
-    for arm, method in ARMS.items():
-        part = numbers.filter(pl.col("arm") == arm, pl.col("over") == "step")
-        if part.is_empty():
-            continue
-        colour = style.colours([method])[0]
-        axis.plot(part["step"], part["mean"], color=colour, label=arm)
+    for name in numbers["arm"].unique(maintain_order=True):
+        part = numbers.filter(pl.col("arm") == name, pl.col("over") == "step")
+        colour = style.colours([COLOURS.get(name, name)])[0]
+        axis.plot(part["step"], part["mean"], color=colour, label=name)
         low, high = part["low"].to_numpy(), part["high"].to_numpy()
         axis.fill_between(part["step"], low, high, color=colour, alpha=0.2, linewidth=0)
 
@@ -102,4 +109,4 @@ def _figure(stack: str, sweep: Any) -> Figure:
     )
 
 
-FIGURES = tuple(_figure(sweep.extra, sweep) for sweep in SWEEPS)
+FIGURES = tuple(_figure(sweep.name.partition("/")[2], sweep) for sweep in SWEEPS)

@@ -6,7 +6,7 @@ import torch
 from tensordict.nn import TensorDictModule
 from torch import nn
 from torchrl.collectors import Collector
-from torchrl.envs import GymEnv, RewardSum, StepCounter, TransformedEnv
+from torchrl.envs import DoubleToFloat, GymEnv, RewardSum, StepCounter, TransformedEnv
 from torchrl.modules import (
     NormalParamExtractor,
     OneHotCategorical,
@@ -32,6 +32,7 @@ def scores(
     torch.manual_seed(seed)
     env = TransformedEnv(GymEnv(config.task), RewardSum())
     env.append_transform(StepCounter())
+    env.append_transform(DoubleToFloat())
     env.set_seed(seed)
     actor, critic = _networks(env)
     gae = GAE(gamma=0.98, lmbda=0.95, value_network=critic, average_gae=True)

@@ -45,4 +45,6 @@ def scores(
             **options,
         )
         trainer.train()
-        return [(row["step"], row["reward"]) for row in trainer.state.log_history if "reward" in row]
+        return [
+            (row["step"], row["reward"]) for row in trainer.state.log_history if "reward" in row
+        ]
