@@ -1,4 +1,4 @@
-"""Algorithm 1 written out once more, for torch tensors: what the plug-ins' updates are held against."""
+"""Algorithm 1 once more, for torch tensors: what the plug-ins' updates are held against."""
 
 from collections.abc import Iterable
 from typing import Any

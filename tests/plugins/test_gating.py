@@ -59,7 +59,7 @@ def test_centred_and_raw():
 
 
 def test_a_dead_gate_is_told_of_once_and_what_to_try():
-    dead = Gating(DelightConfig())
+    dead = Gating(DelightConfig(), of_sequences=True)
     advantage, log_prob = torch.tensor([1.0, -1.0]), torch.tensor([-0.01, -0.01])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

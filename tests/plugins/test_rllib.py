@@ -6,15 +6,15 @@ import torch
 
 pytest.importorskip("ray.rllib")
 
-import ray  # noqa: E402
-from by_hand import gate  # noqa: E402
-from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402
-from ray.rllib.connectors.learner import GeneralAdvantageEstimation  # noqa: E402
-from ray.rllib.core.columns import Columns  # noqa: E402
-from ray.rllib.evaluation.postprocessing import Postprocessing  # noqa: E402
+import ray
+from by_hand import gate
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.connectors.learner import GeneralAdvantageEstimation
+from ray.rllib.core.columns import Columns
+from ray.rllib.evaluation.postprocessing import Postprocessing
 
-from delightful.plugins import rllib  # noqa: E402
-from delightful.plugins.rllib import DelightPPOConfig  # noqa: E402
+from delightful.plugins import rllib
+from delightful.plugins.rllib import DelightPPOConfig
 
 ENVIRONMENTS = ["CartPole-v1", "Pendulum-v1"]
 MODULE = "default_policy"

@@ -3,7 +3,7 @@ import math
 import gymnasium
 import pytest
 import torch
-from by_hand import copies, difference, gate, gradients
+from by_hand import copies, difference, gate
 
 sb3 = pytest.importorskip("stable_baselines3")
 

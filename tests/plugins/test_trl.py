@@ -7,6 +7,8 @@ trl = pytest.importorskip("trl")
 
 from by_hand import copies, difference, gate  # noqa: E402
 from datasets import Dataset  # noqa: E402
+from trl import GRPOConfig, GRPOTrainer  # noqa: E402
+
 from delightful.experiments.stacks.reversal import (  # noqa: E402
     LENGTH,
     network,
@@ -14,8 +16,6 @@ from delightful.experiments.stacks.reversal import (  # noqa: E402
     reward,
     tokenizer,
 )
-from trl import GRPOConfig, GRPOTrainer  # noqa: E402
-
 from delightful.plugins.trl import DelightConfig, DelightGRPOTrainer  # noqa: E402
 
 OFF = DelightConfig(temperature=math.inf, unit_gain=True)

@@ -1,8 +1,8 @@
 """The statistics of reinforcement-learning experiments, each with an interval.
 
-Scores have the shape (runs,) or (runs, tasks). But for `t_interval`, the intervals are stratified percentile
-bootstraps: runs are drawn with replacement within each task, independently of the other tasks
-(Agarwal et al. 2021, "Deep Reinforcement Learning at the Edge of the Statistical Precipice").
+Scores have the shape (runs,) or (runs, tasks). But for `t_interval`, the intervals are stratified
+percentile bootstraps: runs are drawn with replacement within each task, independently of the other
+tasks (Agarwal et al. 2021, "Deep Reinforcement Learning at the Edge of the Statistical Precipice").
 They are too narrow for few runs: the nominal 95% for the mean of normal scores covers about 84%
 at 5 runs, 90% at 10 and 94% at 30. Of a single run the interval is NaN.
 """

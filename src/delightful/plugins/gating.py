@@ -1,11 +1,11 @@
-"""What all plug-ins share: the options, the gate with its numbers for a logger, the dead-gate warning."""
+"""What all plug-ins share: options, the gate, its numbers for a logger, the dead-gate warning."""
 
 import math
 import warnings
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from delightful.arrays import Array, stop_gradient
+from delightful.arrays import Array, stop_gradient, values_are_visible
 from delightful.diagnostics import Diagnosis, diagnosis_of
 from delightful.edge import admit, check_choice, check_number, check_values
 from delightful.gate import Level, Whiten, gate_of_batch
@@ -78,8 +78,9 @@ def for_transitions(config: DelightConfig | None) -> DelightConfig:
 class Gating:
     """The gate of a training run: what it is now, what it does, and whether it has died."""
 
-    def __init__(self, config: DelightConfig) -> None:
+    def __init__(self, config: DelightConfig, *, of_sequences: bool = False) -> None:
         self.config = config
+        self.of_sequences = of_sequences
         self.diagnosis: Diagnosis | None = None
         self._dead_for = 0
 
@@ -103,7 +104,7 @@ class Gating:
         check_values(batch)
         with_level = (options.level, options.max_surprisal)
         w = stop_gradient(gate_of_batch(batch, options.temperature, *with_level, options.whiten))
-        if diagnose:
+        if diagnose and values_are_visible(batch.log_prob):
             self.diagnosis = diagnosis_of(batch, w, *with_level)
             self._watch(self.diagnosis)
         return 2 * w if options.unit_gain else w
@@ -121,10 +122,12 @@ class Gating:
             warnings.warn(self._advice(diagnosis), RuntimeWarning, stacklevel=4)
 
     def _advice(self, diagnosis: Diagnosis) -> str:
-        sequences = ' level="sequence" or' if self.config.level == "token" else ""
+        at_tokens = self.of_sequences and self.config.level == "token"
+        sequences = ' level="sequence" or' if at_tokens else ""
+        size = "" if self.config.unit_gain else " at half its size"
         return (
-            f"the gate is nearly dead: for {PATIENCE} updates over {DEAD:.0%} of it lay within 0.05 "
-            f"of 1/2, so this is the plain policy gradient at half its size; mean surprisal is "
+            f"the gate is nearly dead: for {PATIENCE} updates over {DEAD:.0%} of it lay within "
+            f"0.05 of 1/2, so this is the plain policy gradient{size}; mean surprisal is "
             f"{diagnosis.surprisal_mean:.3g}; try{sequences} a temperature below "
             f"{self.config.temperature:g}"
         )

@@ -2,8 +2,8 @@
 
     model = DelightPPO("MlpPolicy", env, delight=DelightConfig(max_surprisal=10))
 
-Everything else is SB3's. Its `train` draws a minibatch from the rollout buffer, evaluates the policy
-on it, and only then reads the minibatch's advantages: the gate goes in between.
+Everything else is SB3's. Its `train` draws a minibatch from the rollout buffer, evaluates the
+policy on it, and only then reads the minibatch's advantages: the gate goes in between.
 """
 
 from collections.abc import Iterator
@@ -59,8 +59,7 @@ class _Delight:
                     unscaled = advantage - advantage.mean()
                     advantage = unscaled / (advantage.std() + 1e-8)
                 current.update(advantage=advantage, centred=unscaled, last=seen == total)
-                samples = samples._replace(advantages=advantage)
-                yield samples
+                yield samples._replace(advantages=advantage)
 
         def evaluated(*args: Any, **kwargs: Any) -> Any:
             values, log_prob, entropy = evaluate(*args, **kwargs)

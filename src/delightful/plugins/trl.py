@@ -24,7 +24,7 @@ class DelightGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
 
     def __init__(self, *args: Any, delight: DelightConfig | None = None, **kwargs: Any) -> None:
         guard("trl")
-        self._gating = Gating(delight or DelightConfig())
+        self._gating = Gating(delight or DelightConfig(), of_sequences=True)
         self._ungated: dict[str, Any] | None = None
         super().__init__(*args, **kwargs)
 

@@ -2,14 +2,14 @@
 
     actor_rollout_ref.actor.policy_loss.loss_mode=delight
 
-verl's configuration takes no further keys for a loss, so the gate's options come from the environment:
-DELIGHT_TEMPERATURE, DELIGHT_LEVEL, DELIGHT_MAX_SURPRISAL, DELIGHT_UNIT_GAIN, DELIGHT_WHITEN. verl hands
-a loss the advantages it trains on and no others: for a gate on the centred ones, set
-algorithm.norm_adv_by_std_in_grpo=False.
+verl's configuration takes no further keys for a loss, so the gate's options come from the
+environment of every worker: DELIGHT_TEMPERATURE, DELIGHT_LEVEL, DELIGHT_MAX_SURPRISAL,
+DELIGHT_UNIT_GAIN, DELIGHT_WHITEN. verl hands a loss the advantages it trains on and no others: for
+a gate on the centred ones, set algorithm.norm_adv_by_std_in_grpo=False.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from verl.trainer.ppo.core_algos import compute_policy_loss_vanilla, register_policy_loss
@@ -32,16 +32,20 @@ def config_from(environment: Mapping[str, str]) -> DelightConfig:
         for name, text in environment.items()
         if name.startswith(_PREFIX)
     }
-    readers = {"temperature": _number, "max_surprisal": _number, "unit_gain": _switch}
-    readers |= {"level": _word, "whiten": _word, "gate_advantage": _word}
+    readers: dict[str, Callable[[str, str], Any]] = {
+        "temperature": _number,
+        "level": _word,
+        "max_surprisal": _number,
+        "unit_gain": _switch,
+        "whiten": _word,
+        "gate_advantage": _word,
+    }
     for name in given:
         if name not in readers:
             known = ", ".join(_PREFIX + option.upper() for option in readers)
             raise ValueError(f"{_PREFIX}{name.upper()} is no option of the gate; there are {known}")
-    return DelightConfig(
-        **{"gate_advantage": "raw"}
-        | {name: readers[name](name, text) for name, text in given.items()}
-    )
+    options: dict[str, Any] = {name: readers[name](name, text) for name, text in given.items()}
+    return DelightConfig(**{"gate_advantage": "raw"} | options)
 
 
 def _number(name: str, text: str) -> float:
@@ -65,16 +69,16 @@ def configure(config: DelightConfig) -> None:
     """Set the gate's options from code, for this process: the environment is then not read."""
     if config.centred:
         raise ValueError(
-            'gate_advantage can only be "raw" in verl, got "centred"; to gate on centred advantages '
-            "set algorithm.norm_adv_by_std_in_grpo=False"
+            'gate_advantage can only be "raw" in verl, got "centred"; to gate on centred '
+            "advantages set algorithm.norm_adv_by_std_in_grpo=False"
         )
     guard("verl")
-    _now["gating"] = Gating(config)
+    _now["gating"] = Gating(config, of_sequences=True)
     _latest.update(_NEUTRAL)
 
 
 @register_policy_loss("delight")  # type: ignore[untyped-decorator]
-def delight_policy_loss(
+def delight_policy_loss(  # noqa: PLR0917  verl's signature
     old_log_prob: Any,
     log_prob: Any,
     advantages: Any,

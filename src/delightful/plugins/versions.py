@@ -20,7 +20,8 @@ def guard(framework: str) -> None:
     if not _key(first) <= _key(found) < _key(below):
         warnings.warn(
             f"delightful's plug-in was tested with {framework} from {first} to below {below}, and "
-            f"{found} is installed: its gradients may be wrong; install '{framework}>={first},<{below}'",
+            f"{found} is installed: its gradients may be wrong; "
+            f"install '{framework}>={first},<{below}'",
             RuntimeWarning,
             stacklevel=3,
         )
@@ -29,7 +30,7 @@ def guard(framework: str) -> None:
 def _key(text: str) -> tuple[int, ...]:
     """1.16.0rc1 as (1, 16, 0): a pre-release counts as its release."""
     parts = []
-    for part in text.split("+")[0].split("."):
+    for part in text.split("+", maxsplit=1)[0].split("."):
         digits = ""
         for character in part:
             if not character.isdigit():

@@ -39,9 +39,9 @@ def _draw(table: pl.DataFrame) -> Drawing:
 
 
 def compare(table: pl.DataFrame) -> pl.DataFrame:
-    """Of one task: each arm at every step and over spans of the run, and its lead over the plain one.
+    """Of one task: each arm at every step and over spans of the run, and its lead over plain.
 
-    Arms are paired by seed, which gives both the same initial network.
+    Arms are paired by seed, which gives all the same initial network.
     """
     scores = {arm(method): _scores(table, method) for method in table["method"].unique().sort()}
     steps = table["step"].unique().sort().to_list()

@@ -1,4 +1,4 @@
-"""Stable-Baselines3: its algorithms with its own defaults, but for the environments side by side."""
+"""Stable-Baselines3: PPO and A2C, with its defaults or its published settings for the task."""
 
 from typing import Any
 

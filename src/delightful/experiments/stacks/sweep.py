@@ -3,7 +3,7 @@
 from delightful.experiments.stacks.config import TRAIN, StackConfig
 from delightful.lab.cells import Sweep
 
-# (algorithm, task, steps)
+# An algorithm, a task, and the steps in which the framework alone learns it.
 TASKS: dict[str, tuple[tuple[str, str, int], ...]] = {
     "trl": (("grpo", "reversal", 300),),
     "verl": (("grpo", "reversal", 100),),

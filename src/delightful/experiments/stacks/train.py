@@ -50,7 +50,8 @@ def by_record(config: StackConfig, found: Sequence[tuple[int, float]]) -> np.nda
     """(step, score) pairs as a mean per record; where nothing was finished, the mean before it."""
     steps = np.array([step for step, _ in found])
     values = np.array([value for _, value in found], dtype=np.float64)
-    means, low = [], -1
+    means: list[float] = []
+    low = -1
     for high in record_steps(config):
         inside = (steps > low) & (steps <= high)
         means.append(values[inside].mean() if inside.any() else means[-1] if means else values[0])

@@ -1,9 +1,9 @@
 """verl: GRPO on a tiny Transformer that learns to reverse tokens, in one process and without Ray.
 
-verl's own: HFRollout, TrainingWorker over the FSDP2 engine (log-probabilities, update, checkpoints),
-ppo_loss with the registered policy loss, GRPO advantages, DataProto and the paddings. Ours: the CPU
-platform (verl has none), the model, the reward, and the loop, which is that of its RayPPOTrainer.fit:
-its own entry, main_ppo, needs vLLM, SGLang or TensorRT and so a GPU.
+verl's own: HFRollout, TrainingWorker over the FSDP2 engine (log-probabilities, update,
+checkpoints), ppo_loss with the registered policy loss, GRPO advantages, DataProto and the paddings.
+Ours: the CPU platform (verl has none), the model, the reward, and the loop, which is that of
+RayPPOTrainer.fit: verl's own entry, main_ppo, samples with vLLM, SGLang or TensorRT only.
 """
 
 import os

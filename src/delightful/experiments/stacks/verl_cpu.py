@@ -13,15 +13,15 @@ os.environ["VERL_PLATFORM"] = "cpu"
 os.environ["VERL_ENGINE_DEVICE"] = "cuda"  # for which the engine's class is listed
 os.environ |= {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0", "MASTER_ADDR": "127.0.0.1"}
 
-import torch  # noqa: E402
-from verl.plugin.platform import PlatformBase, PlatformRegistry  # noqa: E402
+import torch
+from verl.plugin.platform import PlatformBase, PlatformRegistry
 
 
 def _nothing(*_: Any, **__: Any) -> None:
     return None
 
 
-@PlatformRegistry.register(platform="cpu")  # type: ignore[untyped-decorator]
+@PlatformRegistry.register(platform="cpu")
 class PlatformCPU(PlatformBase):  # type: ignore[misc]
     device_name = "cpu"
     vendor_name = "cpu"
