@@ -45,7 +45,9 @@ def _parser() -> argparse.ArgumentParser:
     reproduce = add("reproduce", "run, draw, check and report", names="experiments; default: all")
     export = add("export", "a sweep's runs as CSV or Parquet", names="one sweep")
     bench = add(
-        "bench", "benchmarks, as ratios measured side by side", names="estimator, mnist or tokens"
+        "bench",
+        "benchmarks, as ratios measured side by side",
+        names="estimator, mnist, tokens or plugins",
     )
     add("data", "fetch and verify a data set", names="mnist")
 

@@ -158,8 +158,8 @@ def check_values(batch: Batch) -> bool:
         return False
     xp = batch.xp
     with np.errstate(invalid="ignore", over="ignore"):  # NumPy would warn of what is sought here
-        everything = functools.reduce(operator.mul, arrays.values())
-        if math.isfinite(float(xp.sum(stop_gradient(everything)))):
+        everything = functools.reduce(operator.mul, map(stop_gradient, arrays.values()))
+        if math.isfinite(float(xp.sum(everything))):
             return True
     for name, array in arrays.items():
         good = array < xp.inf if name == "log_prob" else xp.isfinite(array)

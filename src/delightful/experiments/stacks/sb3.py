@@ -31,15 +31,18 @@ class _Returns(BaseCallback):  # type: ignore[misc]
         return True
 
 
+def model(algorithm: str, task: str, delight: DelightConfig | None, seed: int) -> Any:
+    plain, gated = KINDS[algorithm]
+    env = make_vec_env(task, n_envs=4, seed=seed)
+    settings = SETTINGS.get((algorithm, task), {})
+    kind, options = (plain, {}) if delight is None else (gated, {"delight": delight})
+    return kind("MlpPolicy", env, seed=seed, device="cpu", **settings, **options)
+
+
 def scores(
     config: StackConfig, delight: DelightConfig | None, seed: int
 ) -> list[tuple[int, float]]:
     """(step, return) of every episode."""
-    plain, gated = KINDS[config.algorithm]
-    env = make_vec_env(config.task, n_envs=4, seed=seed)
-    settings = SETTINGS.get((config.algorithm, config.task), {})
-    kind, options = (plain, {}) if delight is None else (gated, {"delight": delight})
-    model = kind("MlpPolicy", env, seed=seed, device="cpu", **settings, **options)
     returns = _Returns()
-    model.learn(config.steps, callback=returns)
+    model(config.algorithm, config.task, delight, seed).learn(config.steps, callback=returns)
     return returns.found

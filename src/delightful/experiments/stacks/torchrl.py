@@ -28,36 +28,49 @@ WIDTH = 64
 def scores(
     config: StackConfig, delight: DelightConfig | None, seed: int
 ) -> list[tuple[int, float]]:
-    """(step, return) of every episode."""
-    torch.manual_seed(seed)
-    env = TransformedEnv(GymEnv(config.task), RewardSum())
-    env.append_transform(StepCounter())
-    env.append_transform(DoubleToFloat())
-    env.set_seed(seed)
-    actor, critic = _networks(env)
-    gae = GAE(gamma=0.98, lmbda=0.95, value_network=critic, average_gae=True)
-    kind, options = (A2CLoss, {}) if delight is None else (DelightA2CLoss, {"delight": delight})
-    loss = kind(actor, critic, entropy_coeff=0.001, loss_critic_type="l2", **options)
-    optimiser = torch.optim.Adam(loss.parameters(), lr=3e-3)
-    collector = Collector(
-        env, actor, frames_per_batch=FRAMES, total_frames=config.steps, device="cpu"
-    )
+    """(step at the end of its batch, return) of every episode."""
+    training = Training(config.task, delight, seed)
     found: list[tuple[int, float]] = []
-    for number, data in enumerate(collector):
-        with torch.no_grad():
-            gae(data)
-        out = loss(data)
-        total = out["loss_objective"] + out["loss_entropy"] + out["loss_critic"]
-        optimiser.zero_grad()
-        total.backward()
-        nn.utils.clip_grad_norm_(loss.parameters(), 0.5)
-        optimiser.step()
-        collector.update_policy_weights_()
-        done = data["next", "done"].flatten()
-        returns = data["next", "episode_reward"].flatten()[done]
-        found += [((number + 1) * FRAMES, float(value)) for value in returns]
-    collector.shutdown()
+    for step in range(FRAMES, config.steps + 1, FRAMES):
+        found += [(step, value) for value in training.step()]
+    training.collector.shutdown()
     return found
+
+
+class Training:
+    def __init__(self, task: str, delight: DelightConfig | None, seed: int) -> None:
+        torch.manual_seed(seed)
+        env = TransformedEnv(GymEnv(task), RewardSum())
+        env.append_transform(StepCounter())
+        env.append_transform(DoubleToFloat())
+        env.set_seed(seed)
+        actor, critic = _networks(env)
+        self.gae = GAE(gamma=0.98, lmbda=0.95, value_network=critic, average_gae=True)
+        kind, options = (A2CLoss, {}) if delight is None else (DelightA2CLoss, {"delight": delight})
+        self.loss = kind(actor, critic, entropy_coeff=0.001, loss_critic_type="l2", **options)
+        self.optimiser = torch.optim.Adam(self.loss.parameters(), lr=3e-3)
+        self.collector = Collector(
+            env, actor, frames_per_batch=FRAMES, total_frames=-1, device="cpu"
+        )
+        self.batches = iter(self.collector)
+
+    def step(self) -> list[float]:
+        """Collect a batch and learn from it; the returns of the episodes that ended in it."""
+        data = next(self.batches)
+        self.update(data)
+        done = data["next", "done"].flatten()
+        returns: list[float] = data["next", "episode_reward"].flatten()[done].tolist()
+        return returns
+
+    def update(self, data: Any) -> None:
+        with torch.no_grad():
+            self.gae(data)
+        out = self.loss(data)
+        self.optimiser.zero_grad()
+        (out["loss_objective"] + out["loss_entropy"] + out["loss_critic"]).backward()
+        nn.utils.clip_grad_norm_(self.loss.parameters(), 0.5)
+        self.optimiser.step()
+        self.collector.update_policy_weights_()
 
 
 def _networks(env: Any) -> tuple[Any, Any]:

@@ -15,7 +15,7 @@ from delightful.weights import parse_method
 
 
 def train(config: StackConfig, seeds: np.ndarray) -> Curves:
-    with _quiet():
+    with quiet():
         import torch
 
         torch.set_num_threads(1)  # one process per core
@@ -28,7 +28,7 @@ def train(config: StackConfig, seeds: np.ndarray) -> Curves:
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Without the frameworks' own lines, which would tear the progress bar; errors still come."""
     with warnings.catch_warnings(), open(os.devnull, "w") as nowhere:
         warnings.simplefilter("ignore")

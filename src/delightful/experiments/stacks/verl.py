@@ -51,10 +51,8 @@ def scores(
     config: StackConfig, delight: DelightConfig | None, seed: int
 ) -> list[tuple[int, float]]:
     """(step, mean reward of its completions)."""
-    if delight is not None:
-        plugin.configure(replace(delight, gate_advantage="raw"))
     with alone():
-        training = Training("delight" if delight else "vanilla", seed, config.steps)
+        training = Training(loss_mode(delight), seed, config.steps)
         return [(now + 1, training.step(now)["reward"]) for now in range(config.steps)]
 
 
@@ -69,6 +67,14 @@ def alone() -> Iterator[None]:
         yield
     finally:
         torch.distributed.destroy_process_group()
+
+
+def loss_mode(delight: DelightConfig | None) -> str:
+    """The name of the policy loss; the advantages below are centred, and so is what is raw."""
+    if delight is None:
+        return "vanilla"
+    plugin.configure(replace(delight, gate_advantage="raw"))
+    return "delight"
 
 
 class _Rollout(HFRollout):  # type: ignore[misc]
