@@ -105,3 +105,22 @@ def test_scale_lost():
         float(unscaled.std()), rel=1e-5
     )
     assert float(scale_lost(torch.ones(3), torch.zeros(3))) == 1
+
+
+@pytest.mark.parametrize("whiten", [None, "scale"])
+def test_a_batch_that_is_masked_out_whole_has_a_gate_and_no_numbers(whiten):
+    gating_of = Gating(DelightConfig(whiten=whiten))
+    advantage, log_prob = torch.randn(2, 3), -torch.rand(2, 3)
+    w = gating_of(advantage, log_prob, mask=torch.zeros(2, 3))
+    assert torch.equal(w, torch.full((2, 3), 0.5))
+    assert gating_of.numbers() == {}
+
+
+def test_under_torch_compile_there_is_a_gate_and_nothing_is_diagnosed():
+    found = Gating(DelightConfig())
+    compiled = torch.compile(found, backend="eager")
+    advantage, log_prob = torch.randn(8), -torch.rand(8)
+    torch.testing.assert_close(
+        compiled(advantage, log_prob), Gating(found.config)(advantage, log_prob)
+    )
+    assert found.diagnosis is None

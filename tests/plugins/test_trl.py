@@ -48,7 +48,7 @@ def trainer(folder, kind=DelightGRPOTrainer, delight=None, seed=0, **options):
         model=model,
         reward_funcs=reward,
         args=GRPOConfig(**{**defaults, **options}),
-        train_dataset=Dataset.from_list(prompts(seed=seed)),
+        train_dataset=Dataset.from_list(prompts(256, seed)),
         processing_class=tokenizer(),
         **extra,
     )
@@ -58,7 +58,7 @@ def a_batch(found):
     """One scored batch of TRL's own making, and its inputs to the loss."""
     found.model.train()
     found.current_gradient_accumulation_steps = 1
-    rows = [row for row in prompts(4) for _ in range(8)]
+    rows = [row for row in prompts(4, seed=0) for _ in range(8)]
     return found._generate_and_score_completions(rows)
 
 
@@ -116,9 +116,10 @@ def test_an_update_is_the_gated_gradient(tmp_path, scale, gate_advantage, loss_t
         {"beta": 0.1},
         {"loss_type": "sapo"},
         {"importance_sampling_level": "sequence", "loss_type": "grpo"},
+        {"mask_truncated_completions": True},
         {"bf16": True},
     ],
-    ids=["plain", "passes", "kl", "sapo", "gspo", "bf16"],
+    ids=["plain", "passes", "kl", "sapo", "gspo", "truncated", "bf16"],
 )
 def test_switched_off_it_is_trl(tmp_path, options):
     theirs = trainer(tmp_path, GRPOTrainer, **options)

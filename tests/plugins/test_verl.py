@@ -197,3 +197,12 @@ def test_every_micro_batch_has_the_same_finite_metrics():
         _, metrics = delight_policy_loss(log_prob(), log_prob(), advantages, MASK, config=actor())
         assert {name for name in metrics if "delight" in name} == {f"delight/{x}" for x in LOGGED}
         assert all(math.isfinite(value) for value in metrics.values())
+
+
+def test_a_micro_batch_with_no_token_adds_nothing():
+    _, log_prob, U = a_batch()
+    configure(RAW())
+    config = actor(global_batch_info={"batch_num_tokens": 7})
+    loss, metrics = delight_policy_loss(log_prob(), log_prob(), U, MASK & False, config=config)
+    assert loss.item() == 0
+    assert {f"delight/{name}" for name in LOGGED} <= set(metrics)

@@ -105,8 +105,10 @@ class Gating:
         with_level = (options.level, options.max_surprisal)
         w = stop_gradient(gate_of_batch(batch, options.temperature, *with_level, options.whiten))
         if diagnose and values_are_visible(batch.log_prob):
-            self.diagnosis = diagnosis_of(batch, w, *with_level)
-            self._watch(self.diagnosis)
+            # A micro-batch may be masked out whole: it has a gate, and nothing to say of it.
+            empty = batch.mask is not None and not bool(batch.xp.any(batch.mask))
+            self.diagnosis = None if empty else diagnosis_of(batch, w, *with_level)
+            self._watch()
         return 2 * w if options.unit_gain else w
 
     def numbers(self) -> dict[str, float]:
@@ -116,21 +118,24 @@ class Gating:
         found = {name: getattr(self.diagnosis, name) for name in LOGGED}
         return {name: value for name, value in found.items() if not math.isnan(value)}
 
-    def _watch(self, diagnosis: Diagnosis) -> None:
-        self._dead_for = self._dead_for + 1 if diagnosis.dead > DEAD else 0
+    def _watch(self) -> None:
+        if self.diagnosis is None:
+            return
+        self._dead_for = self._dead_for + 1 if self.diagnosis.dead > DEAD else 0
         if self._dead_for == PATIENCE and not math.isinf(self.config.temperature):
-            warnings.warn(self._advice(diagnosis), RuntimeWarning, stacklevel=4)
+            advice = _advice(self.config, self.of_sequences, self.diagnosis)
+            warnings.warn(advice, RuntimeWarning, stacklevel=4)
 
-    def _advice(self, diagnosis: Diagnosis) -> str:
-        at_tokens = self.of_sequences and self.config.level == "token"
-        sequences = ' level="sequence" or' if at_tokens else ""
-        size = "" if self.config.unit_gain else " at half its size"
-        return (
-            f"the gate is nearly dead: for {PATIENCE} updates over {DEAD:.0%} of it lay within "
-            f"0.05 of 1/2, so this is the plain policy gradient{size}; mean surprisal is "
-            f"{diagnosis.surprisal_mean:.3g}; try{sequences} a temperature below "
-            f"{self.config.temperature:g}"
-        )
+
+def _advice(config: DelightConfig, of_sequences: bool, diagnosis: Diagnosis) -> str:
+    sequences = ' level="sequence" or' if of_sequences and config.level == "token" else ""
+    size = "" if config.unit_gain else " at half its size"
+    return (
+        f"the gate is nearly dead: for {PATIENCE} updates over {DEAD:.0%} of it lay within "
+        f"0.05 of 1/2, so this is the plain policy gradient{size}; mean surprisal is "
+        f"{diagnosis.surprisal_mean:.3g}; try{sequences} a temperature below "
+        f"{config.temperature:g}"
+    )
 
 
 def scale_lost(unscaled: Any, standardised: Any) -> Any:

@@ -5,7 +5,8 @@
 verl's configuration takes no further keys for a loss, so the gate's options come from the
 environment of every worker: DELIGHT_TEMPERATURE, DELIGHT_LEVEL, DELIGHT_MAX_SURPRISAL,
 DELIGHT_UNIT_GAIN, DELIGHT_WHITEN. verl hands a loss the advantages it trains on and no others: for
-a gate on the centred ones, set algorithm.norm_adv_by_std_in_grpo=False.
+a gate on the centred ones, set algorithm.norm_adv_by_std_in_grpo=False. verl calls a loss once per
+micro-batch, so that is what whitening and the metrics are over.
 """
 
 import os
