@@ -15,6 +15,8 @@ def summary(rows: list[dict]) -> str:
     lines = [f"| | {' | '.join(VERDICTS)} | seeds |", f"|---|{'---|' * len(VERDICTS)}---|"]
     for experiment in EXPERIMENTS.values():
         mine = [row for row in rows if row["id"].startswith(f"{experiment.name}/")]
+        if not mine:  # beyond the paper
+            continue
         counts = [sum(row["verdict"] == verdict for row in mine) for verdict in VERDICTS]
         seeds = sorted({row["seeds"] for row in mine if row["seeds"]})
         words = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(*seeds) or "exact"

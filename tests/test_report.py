@@ -18,7 +18,12 @@ from delightful.experiments import EXPERIMENTS
 from delightful.lab.config import choices
 
 CLAIMS = [claim for e in EXPERIMENTS.values() for claim in e.claims]
-FIGURES = [f for e in EXPERIMENTS.values() for f in e.figures if not f.panel]
+FIGURES = [
+    f
+    for e in EXPERIMENTS.values()
+    for f in e.figures
+    if not f.panel and not (f.sweep and f.sweep.missing)
+]
 QUIET = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update"),

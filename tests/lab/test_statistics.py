@@ -20,6 +20,7 @@ from delightful.lab.statistics import (
     power_law,
     probability_of_improvement,
     standard_error,
+    t_interval,
 )
 
 NORMAL = 1.959964  # the 97.5% quantile
@@ -86,6 +87,29 @@ def test_defaults_reduce_over_the_runs():
     np.testing.assert_array_equal(mean(x), [2.0, 20.0])
     np.testing.assert_allclose(standard_error(x), [1.0, 10.0])
     assert isinstance(mean([1.0, 3.0]), float)
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=9), st.floats(0.01, 0.99))
+def test_students_interval_is_scipys(x, confidence):
+    found = t_interval(x, confidence)
+    low, high = scipy.stats.t.interval(
+        confidence, len(x) - 1, np.mean(x), max(scipy.stats.sem(x), 1e-300)
+    )
+    expected, got = (np.mean(x), low, high), (found.value, found.low, found.high)
+    np.testing.assert_allclose(got, expected, rtol=1e-7, atol=1e-7)
+
+
+def test_students_interval_of_five_normal_runs_covers_as_often_as_it_says():
+    runs = np.random.default_rng(0).normal(size=(4000, 5))
+    found = [t_interval(row) for row in runs]
+    covered = np.mean([e.low <= 0 <= e.high for e in found])
+    assert covered == pytest.approx(0.95, abs=0.012)  # 3.5 standard errors of 4000 trials
+
+
+def test_students_interval_of_one_run_is_nan_and_nonsense_is_refused():
+    assert math.isnan(t_interval([3.0]).low)
+    with pytest.raises(ValueError, match="confidence must be within"):
+        t_interval([1.0, 2.0], 1.0)
 
 
 def test_the_standard_error_of_one_run_is_nan():

@@ -1,15 +1,17 @@
 import math
 
-import gymnasium
+import numpy as np
 import pytest
 import torch
+
+pytest.importorskip("stable_baselines3")
+
+import gymnasium
+import stable_baselines3 as sb3
 from by_hand import copies, difference, gate
+from stable_baselines3.common.logger import configure
 
-sb3 = pytest.importorskip("stable_baselines3")
-
-from stable_baselines3.common.logger import configure  # noqa: E402
-
-from delightful.plugins.sb3 import DelightA2C, DelightConfig, DelightPPO  # noqa: E402
+from delightful.plugins.sb3 import DelightA2C, DelightConfig, DelightPPO
 
 OFF = DelightConfig(temperature=math.inf, unit_gain=True)
 ENVIRONMENTS = ["CartPole-v1", "Pendulum-v1"]
@@ -45,8 +47,6 @@ def taken(algorithm):
 
 def flattened(algorithm):
     """SB3 flattens its buffer at the first `get`; do so, and give back its random state."""
-    import numpy as np
-
     state = np.random.get_state()
     next(iter(algorithm.rollout_buffer.get(None)))
     np.random.set_state(state)

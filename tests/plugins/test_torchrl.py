@@ -3,24 +3,24 @@ import math
 import pytest
 import torch
 
-torchrl = pytest.importorskip("torchrl")
+pytest.importorskip("torchrl")
 
-from by_hand import gate  # noqa: E402
-from tensordict import TensorDict  # noqa: E402
-from tensordict.nn import TensorDictModule  # noqa: E402
-from torch import nn  # noqa: E402
-from torchrl.envs import ExplorationType, set_exploration_type  # noqa: E402
-from torchrl.modules import (  # noqa: E402
+from by_hand import gate
+from tensordict import TensorDict
+from tensordict.nn import TensorDictModule
+from torch import nn
+from torchrl.envs import ExplorationType, set_exploration_type
+from torchrl.modules import (
     NormalParamExtractor,
     OneHotCategorical,
     ProbabilisticActor,
     TanhNormal,
     ValueOperator,
 )
-from torchrl.objectives import A2CLoss, ReinforceLoss  # noqa: E402
-from torchrl.objectives.value import GAE  # noqa: E402
+from torchrl.objectives import A2CLoss, ReinforceLoss
+from torchrl.objectives.value import GAE
 
-from delightful.plugins.torchrl import (  # noqa: E402
+from delightful.plugins.torchrl import (
     DelightA2CLoss,
     DelightConfig,
     DelightReinforceLoss,

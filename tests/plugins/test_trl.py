@@ -3,20 +3,20 @@ import math
 import pytest
 import torch
 
-trl = pytest.importorskip("trl")
+pytest.importorskip("trl")
 
-from by_hand import copies, difference, gate  # noqa: E402
-from datasets import Dataset  # noqa: E402
-from trl import GRPOConfig, GRPOTrainer  # noqa: E402
+from by_hand import copies, difference, gate
+from datasets import Dataset
+from trl import GRPOConfig, GRPOTrainer
 
-from delightful.experiments.stacks.reversal import (  # noqa: E402
+from delightful.experiments.stacks.reversal import (
     LENGTH,
     network,
     prompts,
     reward,
     tokenizer,
 )
-from delightful.plugins.trl import DelightConfig, DelightGRPOTrainer  # noqa: E402
+from delightful.plugins.trl import DelightConfig, DelightGRPOTrainer
 
 OFF = DelightConfig(temperature=math.inf, unit_gain=True)
 

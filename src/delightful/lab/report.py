@@ -27,7 +27,7 @@ def write_report(
         version=delightful.__version__,
         buttons=_buttons(counts),
         warning=_warning(decisions),
-        claims="\n".join(_claims(experiment, decisions) for experiment in experiments),
+        claims="\n".join(_claims(e, decisions) for e in experiments if e.claims),
         figures="\n".join(map(_figure, drawn)) or "<p>No figure has its runs yet.</p>",
         choices="\n".join(map(_choices, experiments)),
     )

@@ -1,0 +1,40 @@
+"""A sweep whose packages are not installed: said, left out, and refused only if asked for."""
+
+from dataclasses import replace
+
+import pytest
+
+from delightful import commands
+from delightful.experiments.bandit.sweep import ALIGNMENT
+from delightful.lab.cells import Plan
+from delightful.lab.errors import LabError
+from delightful.lab.runners import run_here
+from delightful.lab.store import Store
+
+NEEDY = replace(ALIGNMENT, needs=("numpy", "no_such_package"), extra="sb3")
+PLAN = Plan("smoke", seeds=1)
+SENTENCE = "bandit/alignment needs no_such_package: pip install 'delightful-rl[lab,sb3]'"
+
+
+def test_it_names_what_is_missing_and_what_installs_it():
+    assert NEEDY.missing == SENTENCE
+    assert ALIGNMENT.missing == ""
+
+
+def test_it_is_left_out_with_a_line(tmp_path, capsys):
+    found = commands._runnable([NEEDY, ALIGNMENT], PLAN, Store(tmp_path), [])
+    assert len(found) == len(ALIGNMENT.cells(PLAN))
+    assert capsys.readouterr().err == f"left out: {SENTENCE}\n"
+
+
+def test_asked_for_by_name_it_is_refused(tmp_path):
+    with pytest.raises(LabError, match="needs no_such_package"):
+        commands._runnable([NEEDY], PLAN, Store(tmp_path), [NEEDY.name])
+
+
+def test_what_has_been_run_needs_nothing(tmp_path, capsys):
+    store = Store(tmp_path)
+    store.prepare()
+    list(run_here(ALIGNMENT.cells(PLAN), store))
+    assert commands._runnable([NEEDY], PLAN, store, [NEEDY.name]) == NEEDY.cells(PLAN)
+    assert capsys.readouterr().err == ""
