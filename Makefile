@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 
-.PHONY: reproduce test results clean
+.PHONY: reproduce test test-plugins results clean
 
 reproduce: $(VENV)/.lab            ## run, draw and check the paper; the report is results/report/report.html
 	$(VENV)/bin/delightful reproduce
@@ -13,11 +13,17 @@ test: $(VENV)/.test                ## lint, types and tests
 	$(VENV)/bin/mypy
 	$(VENV)/bin/python -m pytest
 
+# verl's dependencies do not go together with the others'. What warns here is the frameworks.
+PLUGIN_TESTS = -m pytest tests/plugins --override-ini filterwarnings=default --disable-warnings
+test-plugins: $(VENV)-plugins/.ready $(VENV)-verl/.ready  ## the plug-ins, in their frameworks
+	$(VENV)-plugins/bin/python $(PLUGIN_TESTS)
+	$(VENV)-verl/bin/python $(PLUGIN_TESTS)
+
 # What is affordable on two cores: MNIST's main figures with 18 seeds in place of the paper's
 # 100, about 40 minutes, its appendix at the quick scale; Token Reversal's Figure 8 as in the paper,
 # its eight variants with 8 seeds and its learning rates with 6 in place of 30, its scaling with the
 # quick scale's 1,000 steps and 14 seeds, all else at the quick scale. The report takes what is there.
-results: $(VENV)/.lab              ## refresh docs/results and the summary in README.md
+results: $(VENV)/.lab $(VENV)-plugins/.ready $(VENV)-verl/.ready              ## refresh docs/results and the summary in README.md
 	$(VENV)/bin/delightful run bandit contexts --scale paper
 	$(VENV)/bin/delightful run mnist/curves mnist/limit --scale paper --seeds 18
 	$(VENV)/bin/delightful run mnist --scale quick
@@ -26,11 +32,13 @@ results: $(VENV)/.lab              ## refresh docs/results and the summary in RE
 	$(VENV)/bin/delightful run tokens/learning-rate --scale paper --seeds 6
 	$(VENV)/bin/delightful run tokens/scaling --scale quick --seeds 14
 	$(VENV)/bin/delightful run tokens --scale quick
+	$(VENV)-plugins/bin/delightful run stacks --scale quick
+	$(VENV)-verl/bin/delightful run stacks/verl --scale quick
 	$(VENV)/bin/delightful report --out docs/results
 	$(VENV)/bin/python docs/refresh.py
 
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) $(VENV)-plugins $(VENV)-verl
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -43,3 +51,11 @@ $(VENV)/.lab: $(VENV)/bin/python pyproject.toml
 $(VENV)/.test: $(VENV)/bin/python pyproject.toml
 	$(VENV)/bin/pip install --quiet --editable '.[test]'
 	touch $@ $(VENV)/.lab
+
+$(VENV)-plugins/.ready: EXTRAS = test,trl,sb3,rllib,torchrl,control
+$(VENV)-verl/.ready: EXTRAS = test,verl
+$(VENV)-%/.ready: pyproject.toml
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/pip install --quiet --upgrade pip
+	$(@D)/bin/pip install --quiet --editable '.[$(EXTRAS)]'
+	touch $@

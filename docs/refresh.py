@@ -1,13 +1,16 @@
-"""Put a summary of docs/results/claims.json into README.md, between its two markers."""
+"""Put what docs/results holds into README.md and docs/plugins.md, between their markers."""
 
 import json
 from pathlib import Path
 
+import polars as pl
+
 from delightful.experiments import EXPERIMENTS
+from delightful.experiments.stacks.figures import PLAIN, SPANS, TITLES
 from delightful.lab.experiment import VERDICTS
 
 ROOT = Path(__file__).parent.parent
-START, END = "<!-- claims: start -->\n", "<!-- claims: end -->"
+RESULTS = ROOT / "docs" / "results"
 
 
 def summary(rows: list[dict]) -> str:
@@ -35,13 +38,53 @@ def summary(rows: list[dict]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def refreshed(readme: str) -> str:
-    before, _, rest = readme.partition(START)
-    _, _, after = rest.partition(END)
-    rows = json.loads((ROOT / "docs" / "results" / "claims.json").read_text("utf-8"))
-    return f"{before}{START}{summary(rows)}{END}{after}"
+def stacks() -> str:
+    """Plain frameworks' scores, and the leads of their plug-ins."""
+    lines = []
+    for span in SPANS:
+        lines += [f"Over the {span}:", "", "| | task | steps | plain | delightful | whitened |"]
+        lines.append("|---|---|---|---|---|---|")
+        for stack, title in TITLES.items():
+            table = pl.read_csv(RESULTS / "figures" / f"stacks-{stack}.csv")
+            for (algorithm, task), mine in table.group_by("algorithm", "task", maintain_order=True):
+                over = mine.filter(pl.col("over") == span)
+                plain = over.filter(pl.col("arm") == PLAIN)
+                leads = over.filter(pl.col("less") == PLAIN).sort("arm")
+                shown = [_interval(row) for row in plain.rows(named=True)]
+                shown += [_interval(row, sign="+") for row in leads.rows(named=True)]
+                name = f"{title} {algorithm.upper()}"
+                lines.append(f"| {name} | {task} | {mine['step'].max():,} | {' | '.join(shown)} |")
+        lines.append("")
+    seeds = table["seeds"].max()
+    return "\n".join(
+        [*lines, f"{seeds} seeds each; delightful and whitened are leads over plain.", ""]
+    )
+
+
+def _interval(row: dict, sign: str = "") -> str:
+    digits = ".3f" if abs(row["high"] - row["low"]) < 1 else ".0f"
+    mean, low, high = (f"{row[name]:{sign}{digits}}" for name in ("mean", "low", "high"))
+    return f"{mean} [{low}, {high}]".replace("-", "−")
+
+
+def refreshed(text: str, name: str, content: str) -> str:
+    """`text` with `content` between the markers of `name`."""
+    start, end = f"<!-- {name}: start -->\n", f"<!-- {name}: end -->"
+    before, _, rest = text.partition(start)
+    _, _, after = rest.partition(end)
+    return f"{before}{start}{content}{end}{after}"
+
+
+def pages() -> dict[Path, str]:
+    """Every page that is refreshed, as it should be."""
+    rows = json.loads((RESULTS / "claims.json").read_text("utf-8"))
+    given = {"README.md": ("claims", summary(rows)), "docs/plugins.md": ("stacks", stacks())}
+    return {
+        ROOT / path: refreshed((ROOT / path).read_text("utf-8"), *content)
+        for path, content in given.items()
+    }
 
 
 if __name__ == "__main__":
-    path = ROOT / "README.md"
-    path.write_text(refreshed(path.read_text("utf-8")), "utf-8")
+    for path, text in pages().items():
+        path.write_text(text, "utf-8")

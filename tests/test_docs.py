@@ -3,13 +3,16 @@
 import json
 import re
 import runpy
+from dataclasses import fields
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import delightful as dg
 from delightful.experiments import EXPERIMENTS
+from delightful.plugins.gating import LOGGED, DelightConfig
 from delightful.weights import METHODS
 
 ROOT = Path(__file__).parent.parent
@@ -17,8 +20,9 @@ README = (ROOT / "README.md").read_text("utf-8")
 RESULTS = ROOT / "docs" / "results"
 
 
-def test_readme_sums_up_the_claims_as_produced() -> None:
-    assert runpy.run_path(str(ROOT / "docs" / "refresh.py"))["refreshed"](README) == README
+def test_pages_hold_the_results_as_produced() -> None:
+    for path, text in runpy.run_path(str(ROOT / "docs" / "refresh.py"))["pages"]().items():
+        assert path.read_text("utf-8") == text, path
 
 
 def test_docs_results_hold_every_claim_and_figure() -> None:
@@ -89,3 +93,48 @@ def test_readme_method_example_is_valid() -> None:
         assert list(dg.score_weight("cubic", U, np.array([-1.0, -1.0]), scale=2.0)) == [0.5, -4.0]
     finally:
         METHODS.pop("cubic", None)
+
+
+# docs/plugins.md
+
+PLUGINS = (ROOT / "docs" / "plugins.md").read_text("utf-8")
+
+
+def _block(text: str, start: str) -> str:
+    """The code block that begins after `start`."""
+    return text.partition(start)[2].partition("```python\n")[2].partition("```")[0]
+
+
+def test_docs_recipe_of_a_loop_is_the_policy_loss() -> None:
+    torch = pytest.importorskip("torch")
+    advantage, mask = torch.randn(4, 6), torch.rand(4, 6) < 0.8
+    log_prob = torch.log(torch.rand(4, 6)).requires_grad_()
+    names = {"advantage": advantage, "mask": mask, "log_prob": log_prob}
+    names["centred"] = advantage - advantage.mean()
+    exec(_block(PLUGINS, "A loop of your own"), names)
+    centred = {"mask": mask, "gate_advantage": names["centred"]}
+    expected = dg.policy_loss(log_prob, advantage, **centred)
+    torch.testing.assert_close(names["loss"], expected)
+    assert names["numbers"].entries == int(mask.sum())
+
+
+@pytest.mark.parametrize("norm_adv", [False, True])
+def test_docs_recipe_for_cleanrl_gates_on_centred_advantages(norm_adv: bool) -> None:
+    torch = pytest.importorskip("torch")
+    b_advantages, newlogprob = 30 * torch.randn(50), -3 * torch.rand(20)
+    names = {"dg": dg, "b_advantages": b_advantages, "mb_inds": torch.arange(20)}
+    names |= {"newlogprob": newlogprob, "args": SimpleNamespace(norm_adv=norm_adv)}
+    exec(_block(PLUGINS, "CleanRL"), names)
+    U = b_advantages[:20]
+    chi = -(U - U.mean()) * newlogprob
+    w = torch.sigmoid(chi / chi.std(correction=0))
+    if norm_adv:
+        U = (U - U.mean()) / U.std()
+    torch.testing.assert_close(names["mb_advantages"], w * U, rtol=1e-5, atol=1e-5)
+
+
+def test_docs_name_every_option_and_every_logged_number() -> None:
+    options = re.findall(r"^\| `(\w+)` \|", PLUGINS.partition("## Options")[2], re.MULTILINE)
+    assert options[: len(fields(DelightConfig))] == [f.name for f in fields(DelightConfig)]
+    numbers = PLUGINS.partition("## What the numbers mean")[2].partition("**A dead gate**")[0]
+    assert all(f"`{name}`" in numbers for name in LOGGED)

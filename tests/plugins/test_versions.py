@@ -1,4 +1,6 @@
+import tomllib
 import warnings
+from pathlib import Path
 
 import pytest
 
@@ -27,3 +29,11 @@ def test_outside_the_tested_range_the_range_is_named(monkeypatch, found, quiet):
         said = str(caught[0].message)
         assert "trl from 1.16 to below 1.17" in said
         assert found in said
+
+
+def test_the_extras_install_what_was_tested():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
+    extras = {line for e in project["project"]["optional-dependencies"].values() for line in e}
+    for name, (first, below) in versions.TESTED.items():
+        wanted = {f"{name}>={first},<{below}", f"{name}[rllib]>={first},<{below}"}
+        assert wanted & extras, name
