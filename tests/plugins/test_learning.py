@@ -10,9 +10,8 @@ CELLS = {
     f"{cell.config.stack}-{cell.config.algorithm}-{cell.config.task}": (sweep, cell)
     for sweep in SWEEPS
     for cell in sweep.cells(Plan("quick", seeds=1))
-    if cell.config.method.endswith("whiten=scale")
+    if cell.config.method in ("dg", "dg:max_surprisal=10.0")
 }
-"""The arm that needs no thought about the scale of rewards."""
 
 
 @pytest.mark.parametrize("name", CELLS)
@@ -22,7 +21,7 @@ def test_it_learns(name):
         pytest.skip(sweep.missing)
     score = cell.run()["score"][0]
     first, last = score[:3].mean(), score[-3:].mean()
-    better = {"reversal": first + 0.3, "Pendulum-v1": first + 400}.get(cell.config.task, 3 * first)
+    better = {"reversal": first + 0.3, "Pendulum-v1": first + 400}.get(cell.config.task, 2 * first)
     assert last > better
     assert np.isfinite(score).all()
 

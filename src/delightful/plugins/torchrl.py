@@ -7,7 +7,7 @@ Everything else is torchrl's. What the gate did is in the loss's output, under "
 
 from typing import Any
 
-from tensordict import TensorDictBase
+from tensordict import TensorDictBase, is_tensor_collection
 from tensordict.nn import dispatch
 from torchrl.objectives import A2CLoss, ReinforceLoss
 
@@ -72,26 +72,31 @@ class DelightA2CLoss(_Delight, A2CLoss):  # type: ignore[misc]
 
 
 class DelightReinforceLoss(_Delight, ReinforceLoss):  # type: ignore[misc]
-    """`ReinforceLoss` with a gated objective, on the actions in the batch."""
+    """`ReinforceLoss` with a gated objective; the critic's term as it is."""
 
     @dispatch()  # type: ignore[untyped-decorator]
     def forward(self, tensordict: TensorDictBase) -> TensorDictBase:
-        # torchrl's forward runs the actor, which draws a new action; the update is about the action
-        # that was taken, so its log-probability is put in the place of the new one's.
-        taken = tensordict.get(self.tensor_keys.action)
-        tensordict = tensordict.clone(False)
+        get_dist = self.actor_network.get_dist
 
-        def of_taken(actor: Any, _: Any, output: TensorDictBase) -> TensorDictBase:
-            log_prob = actor.build_dist_from_params(output).log_prob(taken)
-            advantage = output.get(self.tensor_keys.advantage)
-            if log_prob.shape == advantage.shape[:-1]:
-                log_prob = log_prob.unsqueeze(-1)
-            output.set(self.tensor_keys.action, taken)
-            return output.set(self.tensor_keys.sample_log_prob, self._gated(log_prob, output))
+        def gating(tensordict: TensorDictBase) -> Any:
+            dist = get_dist(tensordict)
+            log_prob_of = dist.log_prob
 
-        hook = self.actor_network.register_forward_hook(of_taken)
+            def gated(action: Any) -> Any:
+                log_prob = log_prob_of(action)
+                if is_tensor_collection(log_prob):  # of an action with several parts
+                    log_prob = log_prob.sum(dim="feature", reduce=True)
+                if log_prob.dim() < tensordict.get(self.tensor_keys.advantage).dim():
+                    log_prob = log_prob.unsqueeze(-1)
+                return self._gated(log_prob, tensordict)
+
+            dist.log_prob = gated
+            return dist
+
+        # torchrl's forward asks the actor for its distribution, and that for log π: in between.
+        self.actor_network.get_dist = gating
         try:
             td_out = super().forward(tensordict)
         finally:
-            hook.remove()
+            del self.actor_network.get_dist
         return self._report(td_out, td_out.get("loss_actor"))
