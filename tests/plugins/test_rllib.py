@@ -130,6 +130,14 @@ def test_numbers_reach_the_results():
     algorithm.stop()
 
 
+def test_a_learner_of_its_own_process_gates_too():
+    config = configured(DelightPPOConfig().delight(whiten="scale"), "CartPole-v1")
+    algorithm = config.learners(num_learners=1).build_algo()
+    found = algorithm.train()["learners"][MODULE]
+    assert 0 < found["delight_gate_mean_negative"] < 0.5 < found["delight_gate_mean_positive"] < 1
+    algorithm.stop()
+
+
 def learned(algorithm, episodes):
     """The weights after learning from these episodes: RLlib saves no environments, so both sides
     of a comparison must be given the same."""

@@ -1,4 +1,7 @@
 import math
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -173,3 +176,32 @@ def test_tool_tokens_are_masked(tmp_path):
     found._compute_loss(found.model, inputs)
     counted = inputs["completion_mask"] * inputs["tool_mask"]
     assert found._gating.diagnosis.entries == int(counted.sum())
+
+
+def test_with_two_processes_each_has_its_own_advantages(tmp_path):
+    """Undivided, TRL's own advantages are the centred ones: of this process's completions."""
+    script = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from test_trl import trainer, a_batch
+found = trainer(sys.argv[2], scale_rewards="none", per_device_train_batch_size=16)
+assert found.accelerator.num_processes == 2
+kept = []
+train = found._compute_loss
+found._compute_loss = lambda model, inputs: kept.append(inputs) or train(model, inputs)
+found.train()
+inputs = kept[0]
+assert inputs["advantages"].abs().max() > 0
+assert (inputs["advantages"] - inputs["centred_advantages"]).abs().max() < 1e-6
+print("alike in process", found.accelerator.process_index)
+"""
+    (tmp_path / "two.py").write_text(script)
+    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone"]
+    here = str(Path(__file__).parent)
+    said = subprocess.run(
+        [*command, str(tmp_path / "two.py"), here, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert said.stdout.count("alike in process") == 2, said.stderr
