@@ -1,12 +1,13 @@
 """The benchmarks run, and the ratio they print is one."""
 
 import time
+from dataclasses import replace
 from types import ModuleType
 
 import pytest
 import torch
 
-from delightful.benchmarks import beside_torch, estimator, mnist, peak, tokens
+from delightful.benchmarks import beside_torch, estimator, mnist, peak, plugins, tokens
 from delightful.benchmarks.timing import ratio
 from delightful.benchmarks.torch_tokens import Trainer
 from delightful.experiments.tokens.config import TokensConfig
@@ -19,6 +20,7 @@ def test_the_ratio_of_two_sleeps_is_that_of_their_lengths() -> None:
     assert found.low <= found.value <= found.high
 
 
+@pytest.mark.slow
 def test_bench_estimator_measures_both_libraries() -> None:
     figures = estimator.measure(step_rounds=3, loss_rounds=3)
     for part in ("step", "loss", "log_prob"):
@@ -29,6 +31,7 @@ def test_bench_estimator_measures_both_libraries() -> None:
     assert text.count("[") == 6
 
 
+@pytest.mark.slow
 def test_bench_mnist_measures_the_whole_machine_and_pytorch() -> None:
     figures = mnist.measure(steps=40, rounds=2)
     assert figures["seed_steps_per_second"] > 0
@@ -51,11 +54,32 @@ def test_without_torch_the_training_benchmarks_say_what_to_install(
         benchmark.measure()
 
 
+def test_without_a_framework_the_plugins_benchmark_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    needy = [replace(sweep, needs=("no_such_package",)) for sweep in plugins.SWEEPS]
+    monkeypatch.setattr(plugins, "SWEEPS", needy)
+    with pytest.raises(LabError, match=r"needs a framework to measure in: pip install .*\.$"):
+        plugins.measure()
+
+
+def test_the_plugins_benchmark_holds_steps_to_the_limit() -> None:
+    figures = {"rounds": 2, "limit": 1.02}
+    for part, value in (("step", 1.01), ("update", 1.30)):
+        figures |= {f"{part}_seconds_sb3": 0.05, f"{part}_ratio_sb3": value}
+        figures[f"{part}_ratio_sb3_interval"] = [value - 0.005, value + 0.005]
+    text = plugins.describe(figures)
+    assert "1.010 [1.005, 1.015]  plain takes 50.0 ms, limit 1.02: held" in text
+    assert "missed" not in text  # the limit is that of a step
+    assert "missed" in plugins.describe(figures | {"step_ratio_sb3": 1.03})
+
+
 SMALL = TokensConfig(
     length=2, prompts=4, samples=8, width=16, layers=1, heads=2, feedforward=16, learning_rate=0.01
 )
 
 
+@pytest.mark.slow
 def test_bench_tokens_measures_the_whole_machine_pytorch_and_growth(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

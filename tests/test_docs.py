@@ -73,6 +73,7 @@ def test_readme_torch_example() -> None:
     assert torch.isfinite(logits.grad).all()
 
 
+@pytest.mark.slow
 def test_tokens_example(capsys: pytest.CaptureFixture[str]) -> None:
     text = (ROOT / "docs" / "tokens.md").read_text("utf-8")
     exec(text.partition("```python\n")[2].partition("```")[0], {})  # our own docs

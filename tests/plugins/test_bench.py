@@ -1,0 +1,16 @@
+import pytest
+
+from delightful.benchmarks import plugins
+
+
+def test_bench_plugins_measures_what_is_installed():
+    present = {sweep.name.partition("/")[2] for sweep in plugins.SWEEPS if not sweep.missing}
+    if not present:
+        pytest.skip("no framework is installed")
+    figures = plugins.measure(rounds=2)
+    assert {
+        name.removeprefix("step_seconds_") for name in figures if "step_seconds" in name
+    } == present
+    for stack in present:
+        low, high = figures[f"step_ratio_{stack}_interval"]
+        assert 0.2 < low <= figures[f"step_ratio_{stack}"] <= high < 5
