@@ -33,6 +33,12 @@ def test_transitions_have_no_sequence():
         for_transitions(DelightConfig(level="sequence"))
 
 
+@pytest.mark.parametrize("make", [Gating, for_transitions])
+def test_options_come_as_a_config(make):
+    with pytest.raises(TypeError, match="delight must be a DelightConfig, got dict"):
+        make({"temperature": 1.0})
+
+
 def test_the_gate_is_the_estimators():
     torch.manual_seed(0)
     advantage, log_prob = torch.randn(50), -torch.rand(50) * 8
@@ -68,12 +74,16 @@ def test_a_dead_gate_is_told_of_once_and_what_to_try():
         assert not caught
         for _ in range(3 * gating.PATIENCE):
             dead(advantage, log_prob)
+        dead(advantage, 500 * log_prob)  # it wakes up, and dies again
+        for _ in range(2 * gating.PATIENCE):
+            dead(advantage, log_prob)
     assert len(caught) == 1
     said = str(caught[0].message)
     assert 'level="sequence"' in said
     assert "temperature below 1" in said
 
 
+@pytest.mark.filterwarnings("error")
 def test_a_gate_that_wakes_up_now_and_then_is_not_dead():
     alive = Gating(DelightConfig())
     for step in range(3 * gating.PATIENCE):
@@ -81,6 +91,7 @@ def test_a_gate_that_wakes_up_now_and_then_is_not_dead():
         alive(torch.tensor([1.0, -1.0]), torch.full((2,), surprising))
 
 
+@pytest.mark.filterwarnings("error")
 def test_a_gate_that_was_turned_off_is_not_dead():
     off = Gating(DelightConfig(temperature=math.inf))
     for _ in range(2 * gating.PATIENCE):

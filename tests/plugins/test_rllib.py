@@ -10,7 +10,9 @@ pytest.importorskip("ray.rllib")
 import ray
 from by_hand import gate
 from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner
 from ray.rllib.connectors.learner import GeneralAdvantageEstimation
+from ray.rllib.connectors.learner import general_advantage_estimation as gae
 from ray.rllib.core.columns import Columns
 from ray.rllib.evaluation.postprocessing import Postprocessing
 
@@ -48,33 +50,46 @@ def same(a, b):
     return all(np.array_equal(a[name], b[name]) for name in a)
 
 
-@pytest.fixture
-def overheard(monkeypatch):
-    """Every loss that the learner computes: its batch, its module's output, and the loss."""
-    found = []
-    original = rllib.DelightPPOTorchLearner.compute_loss_for_module
-
-    def listening(self, **named):
-        loss = original(self, **named)
-        found.append({**named, "learner": self, "loss": loss})
-        return loss
-
-    monkeypatch.setattr(rllib.DelightPPOTorchLearner, "compute_loss_for_module", listening)
-    return found
-
-
 @pytest.mark.parametrize("env", ENVIRONMENTS)
 @pytest.mark.parametrize("gate_advantage", ["centred", "raw"])
-def test_an_update_is_the_gated_gradient(env, gate_advantage, overheard, monkeypatch):
-    unscaled = []
-    original = GeneralAdvantageEstimation.__call__
+def test_an_update_is_the_gated_gradient(env, gate_advantage, monkeypatch):
+    raw = []  # RLlib's advantages before it standardises them
+    compared = []
+    targets_of, loss_of = (
+        gae.compute_value_targets,
+        rllib.DelightPPOTorchLearner.compute_loss_for_module,
+    )
 
-    def standardising(self, **named):
-        batch = original(self, **named)
-        unscaled.append(batch[MODULE][Postprocessing.VALUE_TARGETS])
-        return batch
+    def listening(values, **named):
+        targets = targets_of(values=values, **named)
+        raw.append(targets - values)
+        return targets
 
-    monkeypatch.setattr(GeneralAdvantageEstimation, "__call__", standardising)
+    def comparing(self, *, batch, fwd_out, **named):  # here, since the update overwrites the graph
+        loss = loss_of(self, batch=batch, fwd_out=fwd_out, **named)
+        if compared:  # later minibatches have other ratios than 1
+            return loss
+        module = self.module[MODULE].unwrapped()
+        mask, U = batch[Columns.LOSS_MASK], batch[Postprocessing.ADVANTAGES]
+        kind = module.get_train_action_dist_cls()
+        log_prob = kind.from_logits(fwd_out[Columns.ACTION_DIST_INPUTS]).logp(
+            batch[Columns.ACTIONS]
+        )
+        seen = U * float(np.std(raw[0])) if gate_advantage == "centred" else U
+        w = gate(seen, log_prob, clip=10.0).float()
+        mine = -(w * U * log_prob)[mask].sum() / mask.sum()
+        pairs = [
+            torch.autograd.grad(x, list(module.parameters()), retain_graph=True, allow_unused=True)
+            for x in (loss, mine)
+        ]
+        for his, ours in zip(*pairs, strict=True):
+            if ours is not None:  # the critic's
+                torch.testing.assert_close(his, ours, rtol=1e-3, atol=1e-6)
+                compared.append(float(his.abs().max()))
+        return loss
+
+    monkeypatch.setattr(gae, "compute_value_targets", listening)
+    monkeypatch.setattr(rllib.DelightPPOTorchLearner, "compute_loss_for_module", comparing)
     config = configured(
         DelightPPOConfig().delight(max_surprisal=10.0, gate_advantage=gate_advantage),
         env,
@@ -85,24 +100,9 @@ def test_an_update_is_the_gated_gradient(env, gate_advantage, overheard, monkeyp
     )
     algorithm = config.build_algo()
     algorithm.train()
-    call = overheard[0]
-    batch, module = call["batch"], call["learner"].module[MODULE].unwrapped()
-    mask = batch[Columns.LOSS_MASK]
-    U, centred = batch[Postprocessing.ADVANTAGES], batch["centred_advantages"]
-    dist = module.get_train_action_dist_cls().from_logits(
-        call["fwd_out"][Columns.ACTION_DIST_INPUTS]
-    )
-    log_prob = dist.logp(batch[Columns.ACTIONS])
-    seen = centred if gate_advantage == "centred" else U
-    w = gate(seen, log_prob, clip=10.0).float()
-    ratio = torch.exp(log_prob - batch[Columns.ACTION_LOGP])
-    surrogate = torch.min(w * U * ratio, w * U * ratio.clamp(0.7, 1.3))
-    torch.testing.assert_close(
-        call["loss"], -surrogate[mask].sum() / mask.sum(), rtol=1e-4, atol=1e-6
-    )
-    # The scale is the deviation of the advantages as they were.
-    ratio_of = (centred / U)[mask & (U.abs() > 1e-3)]
-    torch.testing.assert_close(ratio_of, ratio_of[:1].expand_as(ratio_of), rtol=1e-3, atol=0)
+    assert len(compared) >= 4
+    assert min(compared) > 1e-4
+    assert np.std(raw[0]) > 1.1
     algorithm.stop()
 
 
@@ -170,6 +170,29 @@ def test_save_load_and_go_on(tmp_path):
     assert same(after, learned(second, episodes))
     first.stop()
     second.stop()
+
+
+def test_what_would_train_ungated_is_refused():
+    old = DelightPPOConfig().environment("CartPole-v1")
+    old.api_stack(enable_rl_module_and_learner=False, enable_env_runner_and_connector_v2=False)
+    for config in (old, DelightPPOConfig().learners(learner_class=PPOTorchLearner)):
+        with pytest.raises(ValueError, match="needs RLlib's new API stack and a learner_class"):
+            config.validate()
+
+
+def test_advantages_of_unknown_scale_must_be_gated_raw(monkeypatch):
+    class Mine(GeneralAdvantageEstimation):
+        pass
+
+    monkeypatch.setattr("ray.rllib.algorithms.ppo.ppo_learner.GeneralAdvantageEstimation", Mine)
+    algorithm = configured(DelightPPOConfig(), "CartPole-v1").build_algo()
+    with pytest.raises(ValueError, match='gate_advantage must be "raw" without RLlib'):
+        algorithm.train()
+    algorithm.stop()
+    raw = DelightPPOConfig().delight(gate_advantage="raw")
+    algorithm = configured(raw, "CartPole-v1").build_algo()
+    algorithm.train()
+    algorithm.stop()
 
 
 def test_bad_options_are_refused():

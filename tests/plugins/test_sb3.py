@@ -128,6 +128,24 @@ def test_save_load_and_go_on(kind, tmp_path):
     assert difference(copies(first.policy), second.policy) == 0
 
 
+def test_options_given_at_loading_count(tmp_path):
+    model(DelightPPO, "CartPole-v1").save(tmp_path / "gated.zip")
+    model(sb3.PPO, "CartPole-v1").save(tmp_path / "plain.zip")
+    cold = DelightConfig(temperature=0.1)
+    for name in ("gated", "plain"):
+        loaded = DelightPPO.load(tmp_path / f"{name}.zip", delight=cold, device="cpu")
+        assert loaded._gating.config == cold
+    with pytest.raises(ValueError, match="level must be"):
+        DelightPPO.load(tmp_path / "plain.zip", delight=DelightConfig(level="sequence"))
+
+
+def test_a_pass_that_is_cut_short_is_logged_too():
+    algorithm = collected(model(DelightPPO, "CartPole-v1", batch_size=24, target_kl=1e-9))
+    algorithm.train()
+    assert algorithm._gating.diagnosis.entries == 24
+    assert "delight/gate_mean_positive" in algorithm.logger.name_to_value
+
+
 def test_a_level_that_makes_no_sense_is_refused():
     with pytest.raises(ValueError, match="level must be"):
         DelightPPO("MlpPolicy", "CartPole-v1", delight=DelightConfig(level="sequence"))

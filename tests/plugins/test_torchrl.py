@@ -13,6 +13,7 @@ from torchrl.envs import ExplorationType, set_exploration_type
 from torchrl.modules import (
     NormalParamExtractor,
     OneHotCategorical,
+    PercentileValueNorm,
     ProbabilisticActor,
     TanhNormal,
     ValueOperator,
@@ -106,6 +107,39 @@ def test_switched_off_it_is_torchrls(kind, reduction, functional, continuous):
     ours = kind(actor, critic, delight=OFF, **options)(data.clone())
     for name, value in theirs.items():
         torch.testing.assert_close(ours[name], value, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("kind", LOSSES)
+@pytest.mark.parametrize("key", [("collector", "mask"), "shifted_valid"])
+def test_what_torchrl_masks_out_does_not_count(kind, key):
+    actor, critic = networks(True)
+    data = batch_for(actor, critic, average=True)
+    loss = kind(actor, critic, delight=DelightConfig(whiten="scale"))
+    alone = loss(data.clone())
+    padded = torch.cat([data, data[:7]]).clone()
+    padded["advantage"][30:] = torch.nan
+    padded["value_target"][30:] = 1e3
+    padded[key] = (torch.arange(37) < 30)[:, None]
+    found = loss(padded)
+    for name in (OBJECTIVE[kind], "delight_gate_mean_positive", "delight_effective_sample_size"):
+        torch.testing.assert_close(found[name], alone[name])
+
+
+def test_an_advantage_that_the_loss_divides_is_gated_as_it_was():
+    actor, critic = networks(True)
+    data = batch_for(actor, critic)
+    norm = PercentileValueNorm()
+    for _ in range(200):  # its scale is a slow average
+        norm.update(10 * data["value_target"])
+    config = DelightConfig(max_surprisal=10.0)
+    loss = DelightA2CLoss(actor, critic, functional=False, delight=config, advantage_norm=norm)
+    theirs = torch.autograd.grad(loss(data.clone())["loss_objective"], list(actor.parameters()))
+    log_prob, U = actor.get_dist(data.clone()).log_prob(data["action"]), data["advantage"][..., 0]
+    scale = norm.scale().squeeze()
+    assert float(scale) > 1.1
+    mine = -(gate(U, log_prob, clip=10.0).float() * (U / scale) * log_prob).mean()
+    for his, ours in zip(theirs, torch.autograd.grad(mine, list(actor.parameters())), strict=True):
+        torch.testing.assert_close(his, ours, rtol=1e-4, atol=1e-6)
 
 
 def test_the_batch_is_as_it_was():

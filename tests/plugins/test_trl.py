@@ -152,7 +152,7 @@ def test_save_load_and_go_on(tmp_path):
     assert difference(copies(whole.model), again.model) <= 1e-7
 
 
-def test_sequence_level_and_token_advantages(tmp_path):
+def test_at_sequence_level_a_completion_has_one_gate(tmp_path):
     found = trainer(tmp_path, delight=DelightConfig(level="sequence"))
     inputs = a_batch(found)
     log_prob, mask = log_probs(found, inputs).detach(), inputs["completion_mask"]
@@ -164,8 +164,26 @@ def test_sequence_level_and_token_advantages(tmp_path):
     assert found._gating.numbers()["gate_mean_positive"] == pytest.approx(
         float((w[:, None] * mask)[positive].sum() / mask[positive].sum()), rel=1e-5
     )
-    inputs["advantages"] = torch.randn(*mask.shape)
-    found._compute_loss(found.model, inputs)
+
+
+def test_advantages_of_tokens_are_gated_as_they_are(tmp_path):
+    found = trainer(tmp_path)
+    inputs = a_batch(found)
+    mask = inputs["completion_mask"]
+    inputs["advantages"] = U = torch.randn(*mask.shape)
+    parameters = list(found.model.parameters())
+    theirs = torch.autograd.grad(found._compute_loss(found.model, inputs), parameters)
+    log_prob = log_probs(found, inputs)
+    mine = -(gate(U, log_prob).float() * U * log_prob * mask).sum() / mask.sum()
+    for his, ours in zip(theirs, torch.autograd.grad(mine, parameters), strict=True):
+        torch.testing.assert_close(his, ours, rtol=1e-4, atol=1e-7)
+
+
+def test_without_one_centred_advantage_the_gate_must_be_told_so(tmp_path):
+    options = {"multi_objective_aggregation": "normalize_then_sum"}
+    with pytest.raises(ValueError, match='gate_advantage must be "raw" with multi_objective'):
+        trainer(tmp_path, **options)
+    trainer(tmp_path, delight=DelightConfig(gate_advantage="raw"), **options).train()
 
 
 def test_tool_tokens_are_masked(tmp_path):
@@ -183,7 +201,7 @@ def test_with_two_processes_each_has_its_own_advantages(tmp_path):
     script = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from test_trl import trainer, a_batch
+from test_trl import trainer
 found = trainer(sys.argv[2], scale_rewards="none", per_device_train_batch_size=16)
 assert found.accelerator.num_processes == 2
 kept = []

@@ -87,7 +87,7 @@ def _rllib(delight: Delight, until_measured: ExitStack) -> Steps:
 def _torchrl(delight: Delight, until_measured: ExitStack) -> Steps:
     from delightful.experiments.stacks import torchrl
 
-    training = torchrl.Training("CartPole-v1", delight, seed=0)
+    training = torchrl.Training("a2c", "CartPole-v1", delight, seed=0)
     until_measured.callback(training.collector.shutdown)
     data = next(training.batches).clone()
     return {"step": training.step, "update": lambda: training.update(data.clone())}

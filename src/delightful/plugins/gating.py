@@ -66,7 +66,7 @@ class DelightConfig:
 
 def for_transitions(config: DelightConfig | None) -> DelightConfig:
     """The config, where a batch is of transitions: there is no sequence to take surprisal of."""
-    config = config or DelightConfig()
+    config = _checked(config or DelightConfig())
     if config.level != "token":
         raise ValueError(
             'level must be "token" where a batch is of single transitions, '
@@ -75,14 +75,21 @@ def for_transitions(config: DelightConfig | None) -> DelightConfig:
     return config
 
 
+def _checked(config: DelightConfig) -> DelightConfig:
+    if not isinstance(config, DelightConfig):
+        raise TypeError(f"delight must be a DelightConfig, got {type(config).__name__}")
+    return config
+
+
 class Gating:
     """The gate of a training run: what it is now, what it does, and whether it has died."""
 
     def __init__(self, config: DelightConfig, *, of_sequences: bool = False) -> None:
-        self.config = config
+        self.config = _checked(config)
         self.of_sequences = of_sequences
         self.diagnosis: Diagnosis | None = None
         self._dead_for = 0
+        self._told = False
 
     def __call__(
         self,
@@ -122,7 +129,9 @@ class Gating:
         if self.diagnosis is None:
             return
         self._dead_for = self._dead_for + 1 if self.diagnosis.dead > DEAD else 0
-        if self._dead_for == PATIENCE and not math.isinf(self.config.temperature):
+        dead = self._dead_for == PATIENCE and not math.isinf(self.config.temperature)
+        if dead and not self._told:
+            self._told = True
             advice = _advice(self.config, self.of_sequences, self.diagnosis)
             warnings.warn(advice, RuntimeWarning, stacklevel=4)
 

@@ -6,6 +6,7 @@ Everything else is RLlib's. The loss of each module sees gated advantages; RLlib
 advantages, so what it divided by is kept beside them, for a gate on the centred ones.
 """
 
+from collections import defaultdict
 from typing import Any
 
 import torch
@@ -38,6 +39,17 @@ class DelightPPOConfig(PPOConfig):  # type: ignore[misc]
         self.delight_options = {**self.delight_options, **options}
         return self
 
+    def validate(self) -> None:
+        super().validate()
+        if not (
+            self.enable_rl_module_and_learner
+            and issubclass(self.learner_class, DelightPPOTorchLearner)
+        ):
+            raise ValueError(
+                "DelightPPOConfig needs RLlib's new API stack and a learner_class that is a "
+                f"DelightPPOTorchLearner, got {self.learner_class}: else nothing would be gated"
+            )
+
     def get_default_learner_class(self) -> type:
         super().get_default_learner_class()  # refuses any framework but torch
         return DelightPPOTorchLearner
@@ -49,7 +61,7 @@ class DelightPPOTorchLearner(PPOTorchLearner):  # type: ignore[misc]
     def build(self) -> None:
         super().build()
         self._gatings: dict[str, Gating] = {}
-        self._minibatches = 0
+        self._minibatches: dict[str, int] = defaultdict(int)
         pipeline = self._learner_connector
         for piece in () if pipeline is None else pipeline.connectors:
             if type(piece) is GeneralAdvantageEstimation:
@@ -68,8 +80,13 @@ class DelightPPOTorchLearner(PPOTorchLearner):  # type: ignore[misc]
             batch[Columns.ACTIONS]
         )
         ungated = batch[Postprocessing.ADVANTAGES]
-        diagnose = self._minibatches % _DIAGNOSE_EVERY == 0
-        self._minibatches += 1
+        if gating.config.centred and _CENTRED not in batch:
+            raise ValueError(
+                'gate_advantage must be "raw" without RLlib\'s own GeneralAdvantageEstimation in '
+                "the learner connector: what the advantages were divided by is not known"
+            )
+        diagnose = self._minibatches[module_id] % _DIAGNOSE_EVERY == 0
+        self._minibatches[module_id] += 1
         w = gating(
             ungated,
             log_prob,

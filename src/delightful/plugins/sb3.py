@@ -29,8 +29,15 @@ class _Delight:
     def __init__(self, *args: Any, delight: DelightConfig | None = None, **kwargs: Any) -> None:
         guard("stable-baselines3")
         self.delight = for_transitions(delight)
-        self._gating = Gating(self.delight)
         super().__init__(*args, **kwargs)
+
+    def _setup_model(self) -> None:
+        """Also at the end of `load`, which may have been given other options."""
+        super()._setup_model()  # type: ignore[misc]
+        self._gating = Gating(for_transitions(self.delight))
+
+    def _excluded_save_params(self) -> list[str]:
+        return [*super()._excluded_save_params(), "_gating"]  # type: ignore[misc]
 
     def train(self) -> None:
         with self._gated():
@@ -50,15 +57,12 @@ class _Delight:
         current: dict[str, Any] = {}
 
         def minibatches(batch_size: int | None = None) -> Iterator[Any]:
-            total = self.rollout_buffer.buffer_size * self.rollout_buffer.n_envs
-            seen = 0
-            for samples in get(batch_size):
+            for number, samples in enumerate(get(batch_size)):
                 unscaled = advantage = samples.advantages
-                seen += len(advantage)
                 if normalize and len(advantage) > 1:
                     unscaled = advantage - advantage.mean()
                     advantage = unscaled / (advantage.std() + 1e-8)
-                current.update(advantage=advantage, centred=unscaled, last=seen == total)
+                current.update(advantage=advantage, centred=unscaled, first=number == 0)
                 yield samples._replace(advantages=advantage)
 
         def evaluated(*args: Any, **kwargs: Any) -> Any:
@@ -67,7 +71,7 @@ class _Delight:
                 current["advantage"],
                 log_prob,
                 gate_advantage=current["centred"],
-                diagnose=current["last"],
+                diagnose=current["first"],  # of each pass
             )
             current["advantage"].mul_(w)
             return values, log_prob, entropy

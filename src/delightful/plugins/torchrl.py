@@ -5,6 +5,9 @@
 Everything else is torchrl's. What the gate did is in the loss's output, under "delight_...".
 """
 
+import functools
+import operator
+from collections.abc import Callable
 from typing import Any
 
 from tensordict import TensorDictBase, is_tensor_collection
@@ -21,6 +24,8 @@ class _Delight:
     """Mixed into a loss of torchrl's that is −log π · advantage."""
 
     tensor_keys: Any
+    _loss_mask_keys: Callable[[], Any]
+    _expand_loss_mask: Callable[[Any, Any], Any]
 
     def __init__(self, *args: Any, delight: DelightConfig | None = None, **kwargs: Any) -> None:
         guard("torchrl")
@@ -31,22 +36,34 @@ class _Delight:
     def _gated(self, log_prob: Any, tensordict: TensorDictBase) -> Any:
         """w·log π: its product with the advantage is the gated term."""
         unscaled = tensordict.get(self.tensor_keys.advantage)
-        advantage = self._as_used(unscaled)
+        mask = self._mask(tensordict, log_prob)
         return log_prob * self._gating(
-            advantage, log_prob, gate_advantage=unscaled * self._scale(unscaled, tensordict)
+            self._as_used(unscaled),
+            log_prob,
+            mask=mask,
+            gate_advantage=unscaled * self._scale(unscaled, tensordict, mask),
         ).to(log_prob.dtype)
+
+    def _mask(self, tensordict: TensorDictBase, like: Any) -> Any:
+        """True where torchrl's loss counts an entry; None if it counts all."""
+        found = (tensordict.get(key, None) for key in self._loss_mask_keys())
+        masks = [self._expand_loss_mask(mask, like) for mask in found if mask is not None]
+        return functools.reduce(operator.and_, masks) if masks else None
 
     def _as_used(self, advantage: Any) -> Any:
         """The advantage that the loss multiplies log π by."""
         return advantage
 
-    def _scale(self, advantage: Any, tensordict: TensorDictBase) -> Any:
+    def _scale(self, advantage: Any, tensordict: TensorDictBase, mask: Any) -> Any:
         """What the advantage module divided by (GAE's `average_gae`); 1 if that cannot be told."""
         target = tensordict.get(self.tensor_keys.value_target, None)
         value = tensordict.get(self.tensor_keys.value, None)
         if target is None or value is None:
             return 1.0
-        return scale_lost((target - value).detach(), advantage)
+        unscaled = (target - value).detach()
+        if mask is not None:
+            unscaled, advantage = unscaled[mask], advantage[mask]
+        return scale_lost(unscaled, advantage)
 
     def _report(self, td_out: TensorDictBase, like: Any) -> TensorDictBase:
         for name, value in self._gating.numbers().items():

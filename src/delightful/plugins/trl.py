@@ -27,6 +27,12 @@ class DelightGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
         self._gating = Gating(delight or DelightConfig(), of_sequences=True)
         self._ungated: dict[str, Any] | None = None
         super().__init__(*args, **kwargs)
+        if self._gating.config.centred and self.multi_objective_aggregation != "sum_then_normalize":
+            raise ValueError(
+                'gate_advantage must be "raw" with multi_objective_aggregation='
+                f"{self.multi_objective_aggregation!r}: rewards are divided before they are added, "
+                "so there is no centred advantage"
+            )
 
     def _calculate_rewards(self, *args: Any, **kwargs: Any) -> Any:
         self._rewards = super()._calculate_rewards(*args, **kwargs)

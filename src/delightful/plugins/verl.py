@@ -10,6 +10,7 @@ micro-batch, so that is what whitening and the metrics are over.
 """
 
 import os
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -24,6 +25,11 @@ _PREFIX = "DELIGHT_"
 _NEUTRAL = dict.fromkeys(LOGGED, 0.0) | {"gate_mean_positive": 0.5, "gate_mean_negative": 0.5}
 _latest = dict(_NEUTRAL)
 _now: dict[str, Gating] = {}
+_RAW = (
+    "verl's loss sees advantages only as they are trained on: if they are divided by a standard "
+    "deviation (GRPO unless algorithm.norm_adv_by_std_in_grpo=False, GAE and REINFORCE++ always), "
+    "so is what the gate sees; DELIGHT_GATE_ADVANTAGE=raw says that this is known"
+)
 
 
 def config_from(environment: Mapping[str, str]) -> DelightConfig:
@@ -91,6 +97,8 @@ def delight_policy_loss(  # noqa: PLR0917  verl's signature
     """verl's clipped surrogate, on gated advantages."""
     if not _now:
         configure(config_from(os.environ))
+        if f"{_PREFIX}GATE_ADVANTAGE" not in os.environ:
+            warnings.warn(_RAW, RuntimeWarning, stacklevel=2)
     gating = _now["gating"]
     w = gating(advantages, log_prob, mask=response_mask)
     loss, metrics = compute_policy_loss_vanilla(

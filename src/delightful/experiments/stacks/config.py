@@ -37,6 +37,11 @@ class StackConfig:
         require(
             self.algorithm in known, f"algorithm must be one of {', '.join(known)}", self.algorithm
         )
+        require(
+            (self.task == "reversal") == (self.stack in ("trl", "verl")),
+            "task must be reversal for trl and verl, and a Gymnasium task for the others",
+            self.task,
+        )
         require(self.records >= 1, "records must be at least 1", self.records)
         require(self.steps >= self.records, "steps must be at least records", self.steps)
 

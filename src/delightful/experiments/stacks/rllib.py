@@ -46,7 +46,7 @@ def algorithm(
         .env_runners(num_env_runners=0, num_envs_per_env_runner=4)
         .learners(num_learners=0)
         .rl_module(model_config=model)
-        .training(**SETTINGS, **PER_TASK[task])
+        .training(**SETTINGS, **PER_TASK.get(task, PER_TASK["CartPole-v1"]))
         .callbacks(on_sample_end=on_sample_end)
         .debugging(seed=seed, log_level="ERROR")
         .build_algo()

@@ -14,14 +14,18 @@ TASKS: dict[str, tuple[tuple[str, str, int], ...]] = {
     ),
     "rllib": (("ppo", "CartPole-v1", 20_000), ("ppo", "Pendulum-v1", 40_000)),
     # A2C takes one step per batch: Pendulum is out of its reach in so few.
-    "torchrl": (("a2c", "CartPole-v1", 20_000), ("a2c", "InvertedPendulum-v5", 30_000)),
+    "torchrl": (
+        ("a2c", "CartPole-v1", 20_000),
+        ("a2c", "InvertedPendulum-v5", 30_000),
+        ("reinforce", "CartPole-v1", 20_000),
+    ),
 }
 CONTINUOUS = ("Pendulum-v1", "InvertedPendulum-v5")
 NEEDS = {
     "trl": ("trl", "datasets", "transformers", "torch"),
     "verl": ("verl", "transformers", "torch"),
     "sb3": ("stable_baselines3", "torch"),
-    "rllib": ("ray", "gymnasium", "torch"),
+    "rllib": ("ray", "tree", "gymnasium", "torch"),
     "torchrl": ("torchrl", "gymnasium", "mujoco", "torch"),
 }
 

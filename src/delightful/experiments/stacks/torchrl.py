@@ -14,13 +14,17 @@ from torchrl.modules import (
     TanhNormal,
     ValueOperator,
 )
-from torchrl.objectives import A2CLoss
+from torchrl.objectives import A2CLoss, ReinforceLoss
 from torchrl.objectives.value import GAE
 
 from delightful.experiments.stacks.config import StackConfig
 from delightful.plugins.gating import DelightConfig
-from delightful.plugins.torchrl import DelightA2CLoss
+from delightful.plugins.torchrl import DelightA2CLoss, DelightReinforceLoss
 
+LOSSES: dict[str, tuple[Any, Any]] = {
+    "a2c": (A2CLoss, DelightA2CLoss),
+    "reinforce": (ReinforceLoss, DelightReinforceLoss),
+}
 FRAMES = 500  # per update
 WIDTH = 64
 
@@ -29,7 +33,7 @@ def scores(
     config: StackConfig, delight: DelightConfig | None, seed: int
 ) -> list[tuple[int, float]]:
     """(step at the end of its batch, return) of every episode."""
-    training = Training(config.task, delight, seed)
+    training = Training(config.algorithm, config.task, delight, seed)
     found: list[tuple[int, float]] = []
     for step in range(FRAMES, config.steps + 1, FRAMES):
         found += [(step, value) for value in training.step()]
@@ -38,7 +42,7 @@ def scores(
 
 
 class Training:
-    def __init__(self, task: str, delight: DelightConfig | None, seed: int) -> None:
+    def __init__(self, algorithm: str, task: str, delight: DelightConfig | None, seed: int) -> None:
         torch.manual_seed(seed)
         env = TransformedEnv(GymEnv(task), RewardSum())
         env.append_transform(StepCounter())
@@ -46,8 +50,10 @@ class Training:
         env.set_seed(seed)
         actor, critic = _networks(env)
         self.gae = GAE(gamma=0.98, lmbda=0.95, value_network=critic, average_gae=True)
-        kind, options = (A2CLoss, {}) if delight is None else (DelightA2CLoss, {"delight": delight})
-        self.loss = kind(actor, critic, entropy_coeff=0.001, loss_critic_type="l2", **options)
+        plain, gated = LOSSES[algorithm]
+        kind, options = (plain, {}) if delight is None else (gated, {"delight": delight})
+        entropy = {"entropy_coeff": 0.001} if algorithm == "a2c" else {}
+        self.loss = kind(actor, critic, loss_critic_type="l2", **entropy, **options)
         self.optimiser = torch.optim.Adam(self.loss.parameters(), lr=3e-3)
         self.collector = Collector(
             env, actor, frames_per_batch=FRAMES, total_frames=-1, device="cpu"
@@ -67,7 +73,7 @@ class Training:
             self.gae(data)
         out = self.loss(data)
         self.optimiser.zero_grad()
-        (out["loss_objective"] + out["loss_entropy"] + out["loss_critic"]).backward()
+        sum(value for name, value in out.items() if name.startswith("loss_")).backward()
         nn.utils.clip_grad_norm_(self.loss.parameters(), 0.5)
         self.optimiser.step()
         self.collector.update_policy_weights_()

@@ -5,11 +5,13 @@ import importlib
 import os
 import warnings
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from delightful.experiments.stacks.config import StackConfig
 from delightful.lab.cells import Curves
+from delightful.lab.errors import LabError
 from delightful.plugins.gating import DelightConfig
 from delightful.weights import parse_method
 
@@ -20,11 +22,23 @@ def train(config: StackConfig, seeds: np.ndarray) -> Curves:
 
         torch.set_num_threads(1)  # one process per core
         stack = importlib.import_module(f"delightful.experiments.stacks.{config.stack}")
-        scores = [stack.scores(config, gating(config.method), int(seed)) for seed in seeds]
+        scores = [_scores(stack, config, int(seed)) for seed in seeds]
     return {
         "step": record_steps(config),
         "score": np.stack([by_record(config, found) for found in scores]),
     }
+
+
+def _scores(stack: Any, config: StackConfig, seed: int) -> list[tuple[int, float]]:
+    if config.task != "reversal":
+        import gymnasium
+
+        try:
+            gymnasium.spec(config.task)
+        except gymnasium.error.Error as error:
+            raise LabError(f"task must be one of Gymnasium's: {error}") from None
+    found: list[tuple[int, float]] = stack.scores(config, gating(config.method), seed)
+    return found
 
 
 @contextlib.contextmanager
