@@ -153,7 +153,8 @@ def test_save_load_and_go_on(stack, tmp_path):
     np.testing.assert_allclose(taken(again, 2, 3), expected, 1e-6)
 
 
-def test_verl_alone_finds_the_loss_and_the_loss_its_options():
+@pytest.mark.parametrize("known", [False, True])
+def test_verl_alone_finds_the_loss_and_the_loss_its_options(known):
     script = """import torch, verl
 from verl.trainer.ppo.core_algos import get_policy_loss_fn
 from verl.workers.config import ActorConfig
@@ -161,9 +162,12 @@ config = ActorConfig(strategy="fsdp2", rollout_n=1, ppo_micro_batch_size_per_gpu
 one = torch.ones(2, 3)
 print(get_policy_loss_fn("delight")(-one, -one, one, one, config=config)[0].item())"""
     given = {"DELIGHT_TEMPERATURE": "0.5", "DELIGHT_UNIT_GAIN": "true"}
+    given |= {"DELIGHT_GATE_ADVANTAGE": "raw"} if known else {}
     given |= {name: text for name, text in os.environ.items() if not name.startswith("VERL_")}
-    said = subprocess.check_output([sys.executable, "-c", script], env=given)
-    assert float(said.split()[-1]) == pytest.approx(-2 / (1 + math.exp(-2)))
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, env=given, capture_output=True, text=True, check=True)
+    assert float(done.stdout.split()[-1]) == pytest.approx(-2 / (1 + math.exp(-2)))
+    assert ("sees advantages only as they are trained on" in done.stderr) is not known
 
 
 def test_each_option_comes_from_the_environment():
