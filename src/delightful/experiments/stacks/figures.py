@@ -31,6 +31,7 @@ def _draw(table: pl.DataFrame) -> Drawing:
         numbers = compare(mine)
         _panel(axis, numbers)
         axis.set(title=f"{algorithm.upper()}, {task}", xlabel="step")
+        axis.locator_params(axis="x", nbins=4)
         ids = (pl.lit(algorithm).alias("algorithm"), pl.lit(task).alias("task"))
         parts.append(numbers.select(*ids, pl.all()))
     axes[0].set_ylabel("reward" if tasks["task"][0] == "reversal" else "return")
