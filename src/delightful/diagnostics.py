@@ -1,5 +1,6 @@
 """What the gate did to a batch."""
 
+import math
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -69,37 +70,51 @@ def diagnosis_of(
     batch: Batch, w: Array, level: Level = "token", max_surprisal: float | None = None
 ) -> Diagnosis:
     """`diagnose`, for a batch already past the edge and its gate."""
-    ell = surprisal_of_batch(batch, level)
-    clipped = surprisal_of_batch(batch, level, max_surprisal)
+    ell = clipped = surprisal_of_batch(batch, level)
+    if max_surprisal is not None:
+        clipped = surprisal_of_batch(batch, level, max_surprisal)
     keep = ... if batch.mask is None else _numpy(batch.mask)
     columns = (w, batch.advantage, ell, clipped, product(batch.xp, batch.seen, clipped))
     return _summary(*(_numpy(column)[keep].ravel().astype(np.float64) for column in columns))
 
 
 def _summary(w: Any, U: Any, ell: Any, clipped: Any, chi: Any) -> Diagnosis:
-    if w.size == 0:
+    """In counts and sums: NumPy's means and quantiles are slow, and a training loop pays for them."""
+    n = w.size
+    if n == 0:
         raise ValueError("mask leaves no entry to diagnose")
+
+    def share(condition: Any) -> float:
+        return float(np.count_nonzero(condition)) / n
+
+    def mean_where(condition: Any) -> float:
+        found = int(np.count_nonzero(condition))
+        return float(w[condition].sum()) / found if found else float("nan")
+
+    success, failure, low, high = U > 0, U < 0, w < 0.2, w > 0.8
     omega = np.abs(w * U)
-    total = np.sum(omega**2)
-    q05, median, q95 = np.quantile(chi, [0.05, 0.5, 0.95], method="nearest")
+    total = float(omega @ omega)
+    spread = w - w.sum() / n
+    ordered = np.sort(chi)
+    q05, median, q95 = (float(ordered[round(q * (n - 1))]) for q in (0.05, 0.5, 0.95))
     return Diagnosis(
-        entries=w.size,
-        gate_mean_positive=float(np.mean(w[U > 0])) if np.any(U > 0) else float("nan"),
-        gate_mean_negative=float(np.mean(w[U < 0])) if np.any(U < 0) else float("nan"),
-        gate_std=float(np.std(w)),
-        breakthroughs=float(np.mean((U > 0) & (w > 0.8))),
-        blunders=float(np.mean((U < 0) & (w < 0.2))),
-        suppressed=float(np.mean(w < 0.2)),
-        neutral=float(np.mean((w >= 0.4) & (w <= 0.6))),
-        dead=float(np.mean((w >= 0.45) & (w <= 0.55))),
-        open=float(np.mean(w > 0.8)),
-        effective_sample_size=float(np.sum(omega) ** 2 / total) if total > 0 else 0.0,
-        surprisal_mean=float(np.mean(ell)),
-        negative_surprisal=float(np.mean(ell < 0)),
-        clipped_surprisal=float(np.mean(ell != clipped)),
-        delight_q05=float(q05),
-        delight_median=float(median),
-        delight_q95=float(q95),
+        entries=n,
+        gate_mean_positive=mean_where(success),
+        gate_mean_negative=mean_where(failure),
+        gate_std=math.sqrt(float(spread @ spread) / n),
+        breakthroughs=share(success & high),
+        blunders=share(failure & low),
+        suppressed=share(low),
+        neutral=share((w >= 0.4) & (w <= 0.6)),
+        dead=share((w >= 0.45) & (w <= 0.55)),
+        open=share(high),
+        effective_sample_size=float(omega.sum()) ** 2 / total if total > 0 else 0.0,
+        surprisal_mean=float(ell.sum()) / n,
+        negative_surprisal=share(ell < 0),
+        clipped_surprisal=share(ell != clipped),
+        delight_q05=q05,
+        delight_median=median,
+        delight_q95=q95,
     )
 
 

@@ -23,6 +23,7 @@ EXPECTED = {
     "blunders": 1 / 5,
     "suppressed": 1 / 5,
     "neutral": 1 / 5,
+    "dead": 1 / 5,
     "open": 2 / 5,
     "effective_sample_size": OMEGA.sum() ** 2 / (OMEGA**2).sum(),
     "surprisal_mean": (2 + 2 + 0.1 - 0.5 + 12) / 5,
@@ -57,6 +58,14 @@ def test_a_batch_of_sequences_is_diagnosed_as_its_gate(lib: Any, rng: np.random.
     assert found.entries == 12
     assert found.gate_std == pytest.approx(w.std(), rel=1e-5)
     assert found.open == pytest.approx((w > 0.8).mean())
+
+
+@pytest.mark.parametrize("n", range(1, 60))
+def test_quantiles_are_numpys_nearest(n: int) -> None:
+    U, log_prob = np.random.default_rng(n).normal(size=(2, n))
+    found = diagnose(U, log_prob)
+    expected = np.quantile(-U * log_prob, [0.05, 0.5, 0.95], method="nearest")
+    assert (found.delight_q05, found.delight_median, found.delight_q95) == tuple(expected)
 
 
 def test_one_sign_of_advantage_leaves_the_other_mean_undefined() -> None:

@@ -6,6 +6,7 @@ small as anybody trains; with a larger network or a slower environment the share
 part that learns is measured alone too, as `update`.
 """
 
+import itertools
 import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -41,7 +42,7 @@ def measure(rounds: int = 60) -> dict[str, Any]:
             torch.set_num_threads(1)  # the step is too small to share
             plain, gated = (_BUILD[stack](d, until_measured) for d in (None, DelightConfig()))
             for part in plain:
-                new, old = alternating(gated[part], plain[part], rounds, warm=3)
+                new, old = alternating(_seeded(gated[part]), _seeded(plain[part]), rounds, warm=3)
                 found = bootstrap(new / old, np.median)
                 figures[f"{part}_seconds_{stack}"] = float(np.median(old))
                 figures[f"{part}_ratio_{stack}"] = found.value
@@ -62,6 +63,19 @@ def describe(figures: dict[str, Any]) -> str:
                 f"  {stack:<8} {part:<7} {value:6.3f} [{low:.3f}, {high:.3f}]  {plain}{goal}"
             )
     return "\n".join(lines)
+
+
+def _seeded(step: Callable[[], object]) -> Callable[[], None]:
+    """The same draws for both sides: completions, say, of the same length."""
+    seeds = itertools.count()
+
+    def seeded() -> None:
+        import torch
+
+        torch.manual_seed(next(seeds))
+        step()
+
+    return seeded
 
 
 def _sb3(delight: Delight, _: ExitStack) -> Steps:
@@ -100,6 +114,8 @@ def _trl(delight: Delight, until_measured: ExitStack) -> Steps:
     trainer = trl.trainer(delight, 0, 1, folder)
     trainer.train()  # sets the optimiser and the accelerator up
     rows = [row for row in reversal.prompts(8, seed=0) for _ in range(8)]
+    for group in trainer.optimizer.param_groups:
+        group["lr"] = 0.0  # so that both sides' completions stay alike
 
     def step() -> None:
         trainer.training_step(trainer.model_wrapped, rows, len(rows))
@@ -114,7 +130,7 @@ def _verl(delight: Delight, until_measured: ExitStack) -> Steps:
 
     if delight is None:  # the first to be built opens the process group for both
         until_measured.enter_context(verl.alone())
-    training = verl.Training(verl.loss_mode(delight), seed=0, steps=1)
+    training = verl.Training(verl.loss_mode(delight), seed=0, steps=1, rate=0.0)
     return {"step": lambda: training.step(0)}
 
 

@@ -108,7 +108,8 @@ class Gating:
             mask,
             gate_advantage=gate_advantage if options.centred else None,
         )
-        check_values(batch)
+        if diagnose:
+            check_values(batch)
         with_level = (options.level, options.max_surprisal)
         w = stop_gradient(gate_of_batch(batch, options.temperature, *with_level, options.whiten))
         if diagnose and values_are_visible(batch.log_prob):
