@@ -79,8 +79,8 @@ def diagnosis_of(
 
 
 def _summary(w: Any, U: Any, ell: Any, clipped: Any, chi: Any) -> Diagnosis:
-    """In counts and sums: NumPy's means and quantiles are slow, and a training loop pays for them."""
-    n = w.size
+    """In counts and sums: NumPy's means and quantiles are slow, and training loops wait for it."""
+    n = int(w.size)
     if n == 0:
         raise ValueError("mask leaves no entry to diagnose")
 
@@ -88,8 +88,7 @@ def _summary(w: Any, U: Any, ell: Any, clipped: Any, chi: Any) -> Diagnosis:
         return float(np.count_nonzero(condition)) / n
 
     def mean_where(condition: Any) -> float:
-        found = int(np.count_nonzero(condition))
-        return float(w[condition].sum()) / found if found else float("nan")
+        return float(w[condition].sum()) / count if (count := int(np.count_nonzero(condition))) else float("nan")
 
     success, failure, low, high = U > 0, U < 0, w < 0.2, w > 0.8
     omega = np.abs(w * U)
