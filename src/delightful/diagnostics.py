@@ -88,7 +88,11 @@ def _summary(w: Any, U: Any, ell: Any, clipped: Any, chi: Any) -> Diagnosis:
         return float(np.count_nonzero(condition)) / n
 
     def mean_where(condition: Any) -> float:
-        return float(w[condition].sum()) / count if (count := int(np.count_nonzero(condition))) else float("nan")
+        return (
+            float(w[condition].sum()) / count
+            if (count := int(np.count_nonzero(condition)))
+            else float("nan")
+        )
 
     success, failure, low, high = U > 0, U < 0, w < 0.2, w > 0.8
     omega = np.abs(w * U)

@@ -3,7 +3,8 @@
 A training step is what the framework does between two looks at its logger: gather experience and
 learn from it, with the networks, batches and settings of `delightful run stacks`. These are as
 small as anybody trains; with a larger network or a slower environment the share is smaller. The
-part that learns is measured alone too, as `update`.
+part that learns is measured alone too, as `update`. Learning rates are 0: as soon as the two sides
+played differently, episodes and completions of other lengths would be compared.
 """
 
 import itertools
@@ -78,10 +79,16 @@ def _seeded(step: Callable[[], object]) -> Callable[[], None]:
     return seeded
 
 
+def _freeze(optimiser: Any) -> None:
+    for group in optimiser.param_groups:
+        group["lr"] = 0.0
+
+
 def _sb3(delight: Delight, _: ExitStack) -> Steps:
     from delightful.experiments.stacks import sb3
 
     model = sb3.model("ppo", "CartPole-v1", delight, seed=0)
+    model.lr_schedule = lambda _: 0.0
     model.learn(1)  # fills the buffer that `train` then reads again and again
     size = model.n_steps * model.n_envs
     return {
@@ -95,6 +102,8 @@ def _rllib(delight: Delight, until_measured: ExitStack) -> Steps:
 
     algorithm = rllib.algorithm("CartPole-v1", delight, seed=0)
     until_measured.callback(algorithm.stop)
+    for optimiser in algorithm.learner_group._learner._named_optimizers.values():
+        _freeze(optimiser)
     return {"step": algorithm.train}
 
 
@@ -103,6 +112,7 @@ def _torchrl(delight: Delight, until_measured: ExitStack) -> Steps:
 
     training = torchrl.Training("a2c", "CartPole-v1", delight, seed=0)
     until_measured.callback(training.collector.shutdown)
+    _freeze(training.optimiser)
     data = next(training.batches).clone()
     return {"step": training.step, "update": lambda: training.update(data.clone())}
 
@@ -114,8 +124,7 @@ def _trl(delight: Delight, until_measured: ExitStack) -> Steps:
     trainer = trl.trainer(delight, 0, 1, folder)
     trainer.train()  # sets the optimiser and the accelerator up
     rows = [row for row in reversal.prompts(8, seed=0) for _ in range(8)]
-    for group in trainer.optimizer.param_groups:
-        group["lr"] = 0.0  # so that both sides' completions stay alike
+    _freeze(trainer.optimizer)
 
     def step() -> None:
         trainer.training_step(trainer.model_wrapped, rows, len(rows))
