@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
 
 import numpy as np
@@ -80,15 +81,19 @@ def run_local(cells: Sequence[Cell], store: Store, workers: int) -> Iterator[tup
 
 @contextlib.contextmanager
 def _deaf_to_ctrl_c() -> Iterator[None]:
-    """Ignore Ctrl-C for a moment; only a main thread may, and only it is sent one."""
-    if threading.current_thread() is not threading.main_thread():
+    """Processes that are started meanwhile never hear a Ctrl-C; this one hears it afterwards.
+
+    Blocked, not ignored: that is inherited too, and a Ctrl-C is kept and not lost.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    resource_tracker.ensure_running()  # now, since it unblocks the signal as it starts
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 def run(cells: Sequence[Cell], store: Store, workers: int) -> Iterator[tuple[Cell, float]]:
