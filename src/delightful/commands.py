@@ -179,7 +179,10 @@ def run_sweeps(options: Namespace) -> None:
     if not sweeps:
         print(f"{' and '.join(options.names)} needs no runs: its claims and figures are exact.")
         return
-    run_missing(_runnable(sweeps, plan, store, options.names), store, _workers(options))
+    cells = _runnable(sweeps, plan, store, options.names)
+    if not cells:
+        raise LabError(f"nothing of {' and '.join(options.names)} can run without these packages.")
+    run_missing(cells, store, _workers(options))
 
 
 def draw_figures(options: Namespace) -> None:

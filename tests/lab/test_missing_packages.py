@@ -5,6 +5,8 @@ from dataclasses import replace
 import pytest
 
 from delightful import commands
+from delightful.cli import main
+from delightful.experiments import EXPERIMENTS
 from delightful.experiments.bandit.sweep import ALIGNMENT
 from delightful.lab.cells import Plan
 from delightful.lab.errors import LabError
@@ -25,6 +27,14 @@ def test_it_is_left_out_with_a_line(tmp_path, capsys):
     found = commands._runnable([NEEDY, ALIGNMENT], PLAN, Store(tmp_path), [])
     assert len(found) == len(ALIGNMENT.cells(PLAN))
     assert capsys.readouterr().err == f"left out: {SENTENCE}\n"
+
+
+def test_if_nothing_is_left_to_run_that_is_an_error(tmp_path, monkeypatch):
+    bandit = replace(EXPERIMENTS["bandit"], sweeps=(NEEDY,))
+    monkeypatch.setitem(EXPERIMENTS, "bandit", bandit)
+    arguments = ["run", "bandit", "--scale", "smoke", "--store", str(tmp_path / "store")]
+    assert main(arguments) == 2
+    assert not (tmp_path / "store").exists()
 
 
 def test_asked_for_by_name_it_is_refused(tmp_path):
