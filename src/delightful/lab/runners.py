@@ -15,6 +15,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
+from typing import Any
 
 import numpy as np
 
@@ -72,11 +73,14 @@ def run_local(cells: Sequence[Cell], store: Store, workers: int) -> Iterator[tup
         ) from None
     finally:
         processes = list((pool._processes or {}).values())  # shutdown forgets them
+        manager: Any = pool._executor_manager_thread
         pool.shutdown(wait=False, cancel_futures=True)
         for process in processes:
             process.terminate()
         for process in processes:
             process.join()
+        if manager is not None:  # still at work when Python ends, it would write to a closed pipe
+            manager.join(timeout=5)
 
 
 @contextlib.contextmanager
