@@ -96,8 +96,16 @@ def children(pid: int) -> list[int]:
     return [child for child in every if status(child)[1] == pid and alive(child)]
 
 
+def command_of(pid: int) -> bytes:
+    """Its command line; nothing if it has just ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return b""
+
+
 def workers(pid: int) -> list[int]:
-    return [c for c in children(pid) if b"spawn_main" in Path(f"/proc/{c}/cmdline").read_bytes()]
+    return [c for c in children(pid) if b"spawn_main" in command_of(c)]
 
 
 @pytest.fixture(scope="module", autouse=True)
