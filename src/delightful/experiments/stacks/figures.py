@@ -104,7 +104,7 @@ def _figure(stack: str, sweep: Any) -> Figure:
         "beyond the paper",
         f"{TITLES[stack]}, plain and with DG's plug-in",
         "Mean over seeds and its 95% Student interval; the same settings, budget and initial "
-        "networks in both arms. A point is the mean of what was finished since the last one.",
+        "networks in all arms. A point is the mean of what was finished since the last one.",
         _draw,
         sweep,
     )

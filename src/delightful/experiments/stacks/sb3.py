@@ -1,4 +1,4 @@
-"""Stable-Baselines3: PPO and A2C, with its defaults or its published settings for the task."""
+"""Stable-Baselines3: PPO and A2C, with its defaults or settings with which plain PPO learns."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from delightful.plugins.sb3 import DelightA2C, DelightPPO
 
 KINDS: dict[str, tuple[Any, Any]] = {"ppo": (PPO, DelightPPO), "a2c": (A2C, DelightA2C)}
 
-# The framework's published settings for these tasks, where they differ from its defaults.
+# Where its defaults would take longer to learn the task.
 SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
     ("ppo", "CartPole-v1"): {"n_steps": 64, "batch_size": 64, "gae_lambda": 0.8, "gamma": 0.98},
     ("ppo", "Pendulum-v1"): {"n_steps": 256, "gamma": 0.9, "learning_rate": 1e-3},
