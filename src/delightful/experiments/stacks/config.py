@@ -22,7 +22,7 @@ class StackConfig:
         "dg", "pg is the framework alone, dg the same with the plug-in and unit gain"
     )
     stack: str = chosen("sb3", "one of the five that have a plug-in")
-    algorithm: str = chosen("ppo", "as the framework calls it; its settings are in experiments/stacks")
+    algorithm: str = chosen("ppo", "as the framework calls it; settings: experiments/stacks")
     task: str = chosen("CartPole-v1", "small enough for a laptop; reversal is for language models")
     steps: int = chosen(
         20_000, "environment steps, or optimiser steps of a language model: plain learns in them"
