@@ -43,6 +43,7 @@ def _parser() -> argparse.ArgumentParser:
         "report", "one offline HTML page with everything", names="experiments; default: all"
     )
     reproduce = add("reproduce", "run, draw, check and report", names="experiments; default: all")
+    train = add("train", "train one agent on a task of control, and watch it")
     export = add("export", "a sweep's runs as CSV or Parquet", names="one sweep")
     bench = add(
         "bench",
@@ -51,6 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("data", "fetch and verify a data set", names="mnist")
 
+    _add_training(train)
     for command in (listing, run, figure, claims, report, reproduce, export):
         command.add_argument(
             "--store", help="results folder (default: $DELIGHTFUL_STORE or results/)"
@@ -65,6 +67,18 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--out", help=f"output {what} (default: inside the store)")
     export.add_argument("--out", required=True, help="file to write, ending in .csv or .parquet")
     return parser
+
+
+def _add_training(command: argparse.ArgumentParser) -> None:
+    command.add_argument("task", help="such as cheetah:run, or gym:Pendulum-v1")
+    command.add_argument(
+        "--method", default="dg", metavar="SPEC", help=f"one of {', '.join(METHODS)} (default: dg)"
+    )
+    command.add_argument("--steps", default="1e6", help="environment steps (default: 1e6)")
+    command.add_argument("--seed", type=int, default=0)
+    command.add_argument("--out", help="folder of the run (default: one in runs/)")
+    command.add_argument("--render", metavar="FILE.mp4", help="film an episode at the end")
+    _add_set(command)
 
 
 def _add_plan(command: argparse.ArgumentParser) -> None:
@@ -83,6 +97,10 @@ def _add_plan(command: argparse.ArgumentParser) -> None:
         help=f"instead of the sweep's methods; may be given again. One of {', '.join(METHODS)}, "
         "with options as in dg:temperature=2",
     )
+    _add_set(command)
+
+
+def _add_set(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--set",
         action="append",

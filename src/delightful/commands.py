@@ -48,6 +48,7 @@ def run(options: Namespace) -> None:
         "claims": show_claims,
         "report": make_report,
         "reproduce": reproduce,
+        "train": train,
         "export": export,
         "bench": bench,
         "data": fetch_data,
@@ -61,19 +62,24 @@ def _store(options: Namespace) -> Store:
     return Store(options.store or os.environ.get("DELIGHTFUL_STORE") or "results")
 
 
-def _plan(options: Namespace) -> Plan:
+def _changes(options: Namespace) -> dict[str, str]:
     changes = {}
     for item in options.set:
         name, equals, value = item.partition("=")
         if not equals:
             raise LabError(f"--set must read FIELD=VALUE, got {item!r}.")
         changes[name] = value
+    return changes
+
+
+def _plan(options: Namespace) -> Plan:
     for spec in options.method:
         try:
             find_method(spec.partition(":")[0])
         except ValueError as error:
             raise LabError(f"{error}.") from None
-    return Plan(options.scale or "quick", options.seeds, tuple(options.method), changes)
+    methods = tuple(options.method)
+    return Plan(options.scale or "quick", options.seeds, methods, _changes(options))
 
 
 def _workers(options: Namespace) -> int:
@@ -226,6 +232,12 @@ def reproduce(options: Namespace) -> None:
     options.scale = plan.scale
     decisions = _report(options, store, plan)
     _print_claims(decisions)
+
+
+def train(options: Namespace) -> None:
+    from delightful.experiments.control import command
+
+    command.run(options, _changes(options))
 
 
 def export(options: Namespace) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,14 +38,16 @@ class Program:
     start: float  # seconds before the first seed runs, on the reference machine: compiling
     seconds: Callable[[Config], float]  # and for each seed; both for estimates only
     prepare: str = ""  # "module:function" that is to be called once before any cell runs
+    resumes: bool = False  # whether its function takes a folder too, to go on from if it is stopped
 
     def make_ready(self) -> None:
         """Fetch what the program needs, such as a data set, once for all processes."""
         if self.prepare:
             named(self.prepare)()
 
-    def run(self, config: Config, seeds: np.ndarray) -> Curves:
-        curves: Curves = named(self.entry)(config, seeds)
+    def run(self, config: Config, seeds: np.ndarray, folder: Path | None = None) -> Curves:
+        more = (folder,) if self.resumes else ()
+        curves: Curves = named(self.entry)(config, seeds, *more)
         return curves
 
 
@@ -81,9 +84,10 @@ class Cell:
         last = self.first_seed + self.seeds - 1
         return f"{self.program.name} {self.config.method} seeds {self.first_seed}–{last}"
 
-    def run(self) -> Curves:
+    def run(self, folder: Path | None = None) -> Curves:
+        """folder: where a program that resumes keeps what it needs for that."""
         seeds = np.arange(self.first_seed, self.first_seed + self.seeds)
-        return self.program.run(self.config, seeds)
+        return self.program.run(self.config, seeds, folder)
 
 
 def digest(key: Mapping[str, Any]) -> str:

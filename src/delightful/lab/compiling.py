@@ -32,6 +32,20 @@ def single_threaded() -> None:
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.5")
 
 
+def separate(
+    config: Config,
+) -> tuple[Config, tuple[tuple[str, Any], ...], dict[str, float], dict[str, float]]:
+    """A config's static part and its method's static options; its floats and the method's."""
+    fields = (f.name for f in dataclasses.fields(config))
+    floats = {name: getattr(config, name) for name in fields}
+    floats = {name: value for name, value in floats.items() if isinstance(value, float)}
+    method, options = parse_method(config.method)
+    traced = {name: value for name, value in options.items() if isinstance(value, float)}
+    fixed = tuple((name, value) for name, value in options.items() if name not in traced)
+    static = dataclasses.replace(config, method=method.name, **dict.fromkeys(floats, 0.0))
+    return static, fixed, floats, traced
+
+
 class OverSeeds:
     """Lifts `train(config, hyperparameters, key, *data) -> curves` to `run(config, seeds)`.
 
@@ -62,17 +76,9 @@ class OverSeeds:
 
     def __call__(self, config: Config, seeds: np.ndarray) -> Curves:
         config.check()
-        floats = {
-            f.name: getattr(config, f.name)
-            for f in dataclasses.fields(config)
-            if isinstance(getattr(config, f.name), float)
-        }
-        method, options = parse_method(config.method)
-        traced = {name: value for name, value in options.items() if isinstance(value, float)}
-        fixed = tuple((name, value) for name, value in options.items() if name not in traced)
+        static, fixed, floats, traced = separate(config)
         places = {name: words.index(getattr(config, name)) for name, words in self._words.items()}
-        erased = dict.fromkeys(floats, 0.0) | dict.fromkeys(places, "")
-        static = dataclasses.replace(config, method=method.name, **erased)
+        static = dataclasses.replace(static, **dict.fromkeys(places, ""))
         compiled = self.compiled(static, fixed)
         program = functools.partial(compiled, floats | places, traced, self._data())
         seeds = np.asarray(seeds, dtype=np.uint32)

@@ -7,6 +7,7 @@ A runner yields each cell as it is finished, in no particular order.
 import contextlib
 import multiprocessing
 import os
+import shutil
 import signal
 import threading
 import time
@@ -38,12 +39,14 @@ def run_cell(cell: Cell, store: Store) -> float:
         if store.state(cell) == "done":
             return 0.0
         start = time.perf_counter()
-        curves = cell.run()
+        unfinished = store.unfinished(cell)
+        curves = cell.run(unfinished)
         seconds = time.perf_counter() - start
         for name, values in curves.items():
             if not np.all(np.isfinite(values)):
                 raise LabError(f"{cell} gave NaN or infinity in {name}; it was not stored.")
         store.write(cell, curves, seconds)
+        shutil.rmtree(unfinished, ignore_errors=True)
     store.log("cell", id=cell.id, cell=str(cell), seconds=round(seconds, 4))
     return seconds
 
@@ -62,7 +65,7 @@ def run_local(cells: Sequence[Cell], store: Store, workers: int) -> Iterator[tup
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(min(workers, len(cells)), context, initializer=_start_worker)
     try:
-        with _deaf_to_ctrl_c():  # so that workers are, from birth: the parent alone decides
+        with deaf_to_ctrl_c():  # so that workers are, from birth: the parent alone decides
             futures = {pool.submit(run_cell, cell, store): cell for cell in cells}
         for future in as_completed(futures):
             yield futures[future], future.result()
@@ -84,7 +87,7 @@ def run_local(cells: Sequence[Cell], store: Store, workers: int) -> Iterator[tup
 
 
 @contextlib.contextmanager
-def _deaf_to_ctrl_c() -> Iterator[None]:
+def deaf_to_ctrl_c() -> Iterator[None]:
     """Processes that are started meanwhile never hear a Ctrl-C; this one hears it afterwards.
 
     Blocked, not ignored: that is inherited too, and a Ctrl-C is kept and not lost.

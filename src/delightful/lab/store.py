@@ -2,6 +2,7 @@
 
     cells/<id>.parquet   the curves: seed, step, and one column per metric
     cells/<id>.json      the entry: the cell's key, the file's SHA-256, how long it took, a seal
+    unfinished/<id>/     what a cell that can be gone on with has left, until it is finished
     events.jsonl         what happened, one line each
 
 Files are written under a temporary name, synced and renamed, the entry last: a cell without a
@@ -53,6 +54,9 @@ class Store:
                         left_over.unlink()
         except OSError as error:
             raise cannot_write(self.path, error) from None
+
+    def unfinished(self, cell: Cell) -> Path:
+        return self.path / "unfinished" / cell.id
 
     def entry(self, cell: Cell) -> dict[str, Any] | None:
         """The cell's sealed entry, None if it has not been run; raises DamagedError."""

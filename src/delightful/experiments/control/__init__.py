@@ -1,0 +1,1 @@
+"""Section 6 and Appendix E: continuous control, with Retrace and replay."""

@@ -1,0 +1,160 @@
+"""The actors as a process of their own: they act while the learner learns.
+
+They answer requests in order. Should the process die it is started again, does again what it had
+done since its environments were made, and is asked again: a run's numbers do not change by it.
+"""
+
+import contextlib
+import multiprocessing
+import signal
+import sys
+import traceback
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import asdict
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+
+from delightful.experiments.control import acting
+from delightful.experiments.control.acting import CHUNK, RESTART, Episodes
+from delightful.experiments.control.config import ControlConfig
+from delightful.experiments.control.packing import flatten, nest, pack, unpack
+from delightful.experiments.control.replay import Rows
+from delightful.lab.errors import LabError
+from delightful.lab.runners import deaf_to_ctrl_c
+
+TRIES = 3  # at one request
+
+
+class ActorProcess:
+    """A `collect` or `evaluate` asks; `collected` and `evaluated` wait for the oldest answer."""
+
+    def __init__(
+        self, config: ControlConfig, seed: int, chunk: int = 0, history: np.ndarray | None = None
+    ) -> None:
+        """chunk: the next one to collect; history: actions since the environments were made."""
+        self.config, self.seed, self.restarts = config, seed, 0
+        self._next, self._done = chunk, chunk
+        self._history = [] if history is None else list(history.reshape(-1, CHUNK, *history.shape[1:]))
+        self._asked: deque[bytes] = deque()
+        self._start()
+
+    @property
+    def history(self) -> np.ndarray:
+        """Actions since the environments were made, (rows, actors, actions)."""
+        nothing = np.zeros((0, self.config.actors, self.actions), np.float32)
+        return np.concatenate([nothing, *self._history])
+
+    def collect(self, weights: Mapping[str, Any] | None) -> None:
+        facts = {"do": "collect", "random": weights is None}
+        self._ask(pack(facts, {} if weights is None else flatten(dict(weights))))
+
+    def collected(self) -> tuple[Rows, Episodes]:
+        facts, arrays = self._answer()
+        rows = Rows(**arrays)
+        self._done += 1
+        self._history.append(np.asarray(rows.action))
+        if self._done % RESTART == 0:
+            self._history = []
+        return rows, Episodes(facts["returns"], facts["dropped"])
+
+    def evaluate(self, record: int, weights: Mapping[str, Any]) -> None:
+        self._ask(pack({"do": "evaluate", "record": record}, flatten(dict(weights))))
+
+    def evaluated(self) -> dict[str, float]:
+        """`deterministic` and `stochastic` returns."""
+        facts, _ = self._answer()
+        return facts
+
+    def close(self) -> None:
+        self._pipe.close()
+        self._process.join(timeout=5)
+        self._process.kill()
+        self._process.join()
+
+    def __enter__(self) -> "ActorProcess":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _start(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._pipe, theirs = context.Pipe()
+        begun = self._done // RESTART * RESTART
+        arguments = (theirs, asdict(self.config), self.seed, begun)
+        with deaf_to_ctrl_c():
+            self._process = context.Process(target=serve, args=arguments, daemon=True)
+            self._process.start()
+        theirs.close()
+        facts, _ = self._received()
+        self.observed, self.actions = facts["observed"], facts["actions"]
+        self._pipe.send_bytes(pack({}, {"history": self.history}))
+        for request in self._asked:
+            self._pipe.send_bytes(request)
+
+    def _ask(self, request: bytes) -> None:
+        self._asked.append(request)
+        with contextlib.suppress(OSError):  # a dead process is met when its answer is missed
+            self._pipe.send_bytes(request)
+
+    def _answer(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        for _ in range(TRIES):
+            try:
+                answer = self._received()
+            except (EOFError, OSError):
+                self._process.join()
+                self.restarts += 1
+                print(
+                    f"the actors' process died ({_reason(self._process.exitcode)}) "
+                    "and was started again; nothing is lost",
+                    file=sys.stderr,
+                )
+                with contextlib.suppress(EOFError, OSError):
+                    self._start()
+                continue
+            self._asked.popleft()
+            return answer
+        raise LabError(
+            f"the actors' process of {self.config.task} died {TRIES} times at the same work "
+            "(out of memory?); give the same command again to go on from the last checkpoint."
+        )
+
+    def _received(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        facts, arrays = unpack(self._pipe.recv_bytes())
+        if "error" in facts:
+            raise LabError(facts["error"])
+        return facts, arrays
+
+
+def _reason(code: int | None) -> str:
+    return f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+
+
+def serve(pipe: Connection, config: dict[str, Any], seed: int, chunk: int) -> None:
+    """The process: environments, and requests until the pipe is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        actors = acting.Actors(ControlConfig(**config), seed, chunk)
+        pipe.send_bytes(pack({"observed": actors.observed, "actions": actors.actions}, {}))
+        actors.restore(unpack(pipe.recv_bytes())[1]["history"])
+        while True:
+            pipe.send_bytes(_served(actors, *unpack(pipe.recv_bytes())))
+    except (EOFError, BrokenPipeError, ConnectionResetError):  # the learner has gone
+        return
+    except LabError as error:
+        pipe.send_bytes(pack({"error": str(error)}, {}))
+    except Exception as error:
+        traceback.print_exc()
+        pipe.send_bytes(pack({"error": f"{config['task']} failed: {error!r}."}, {}))
+
+
+def _served(actors: acting.Actors, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
+    weights = nest(arrays)
+    if facts["do"] == "evaluate":
+        mean, drawn = acting.evaluate(actors.config, actors.seed, facts["record"], weights)
+        return pack({"deterministic": mean, "stochastic": drawn}, {})
+    rows, episodes = actors.collect(None if facts["random"] else weights)
+    return pack(episodes._asdict(), rows._asdict())

@@ -1,0 +1,176 @@
+"""`delightful train`: one run, watched. Its folder holds all that there is to know of it.
+
+    log.jsonl      one line per evaluation
+    tensorboard/   the same, for TensorBoard
+    policy.bin     the actor it ended with, and its config
+    checkpoint.json, *.bin   what it goes on from when the same command is given again
+"""
+
+import json
+import shutil
+import signal
+import sys
+import time
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from delightful.experiments.control import training
+from delightful.experiments.control.config import ControlConfig
+from delightful.experiments.control.packing import flatten, pack
+from delightful.experiments.control.training import Record
+from delightful.lab.config import canonical, change
+from delightful.lab.errors import LabError
+from delightful.lab.store import cannot_write, write_whole
+
+EVALUATED_EVERY = 10_000  # steps
+
+
+def run(options: Namespace, changes: dict[str, str]) -> None:
+    config = configured(options, changes)
+    name = f"{config.task}-{config.method}-seed{options.seed}".replace(":", "-")
+    folder = Path(options.out or Path("runs") / name)
+    console = Console(stderr=True, highlight=False, soft_wrap=True, markup=False)
+    console.print(f"{config.task}, {config.method}, {config.steps:,} steps: {folder}")
+    watcher = Watcher(config, folder, console)
+    with watcher.watching(), _told_to_stop(watcher):
+        records, weights = training.train(config, options.seed, folder, watcher)
+    watcher.write(records)
+    if watcher.stopped:
+        raise LabError("stopped; give the same command again to go on.")
+    policy = pack({"config": asdict(config)}, flatten(weights))
+    _written(folder / "policy.bin", policy)
+    last = records[-1]
+    print(
+        f"{config.task} after {config.steps:,} steps: return {last['deterministic']:.1f} with the "
+        f"mean action, {last['stochastic']:.1f} with drawn ones (means of {config.episodes} "
+        f"episodes each)"
+    )
+    if options.render:
+        from delightful.experiments.control.rendering import render
+
+        render(config, weights, options.seed, Path(options.render))
+        print(f"an episode of it: {options.render}")
+
+
+def configured(options: Namespace, changes: dict[str, str]) -> ControlConfig:
+    """The config that the options ask for."""
+    try:
+        steps = int(float(options.steps))
+    except (ValueError, OverflowError):
+        steps = 0
+    if steps < 1:
+        raise LabError(f"--steps must be a whole number such as 1e6, got {options.steps}.")
+    if options.seed < 0:
+        raise LabError(f"--seed must be at least 0, got {options.seed}.")
+    records = max(1, steps // EVALUATED_EVERY)
+    config = ControlConfig(
+        method=options.method, task=options.task, steps=steps - steps % records, records=records
+    )
+    try:
+        return canonical(change(config, changes, "train"))
+    except ValueError as error:
+        raise LabError(f"{error}.") from None
+
+
+@dataclass
+class Watcher:
+    """Shows a run to a person, keeps its log, and tells it to stop."""
+
+    config: ControlConfig
+    folder: Path
+    console: Console
+    stopped: bool = False
+    _seen: int = -1  # records written
+    _started: float = field(default_factory=time.monotonic)
+    _first: int | None = None  # the step at which this command began
+    _bar: Any = None
+    _restarts: int = 0
+
+    def __call__(self, progress: training.Progress) -> bool:
+        if self._first is None:
+            self._first = progress.step
+            self._started = time.monotonic()
+        elapsed = max(time.monotonic() - self._started, 1e-9)
+        rate = (progress.step - self._first) / elapsed
+        last = progress.records[-1] if progress.records else None
+        words = [f"{rate:.0f} steps/s"]
+        words += [f"return {last['deterministic']:.1f}"] if last else []
+        words += [f"training {progress.training:.1f}"] if progress.training is not None else []
+        dropped = sum(record["dropped"] for record in progress.records)
+        words += [f"{dropped:.0f} episodes dropped (NaN)"] if dropped else []
+        words += [f"actors restarted {progress.restarts}×"] if progress.restarts else []
+        self._bar.update(0, completed=progress.step, said=", ".join(words))
+        if len(progress.records) != self._seen:
+            self.write(progress.records)
+            if last and not self.console.is_terminal:
+                left = (self.config.steps - progress.step) / max(rate, 1e-9)
+                said = f"{progress.step:,} steps, {', '.join(words)}, about {left / 60:.0f} min left"
+                self.console.print(said)
+        return self.stopped
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        columns = (
+            TextColumn("{task.completed:,.0f} steps"),
+            BarColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[said]}"),
+        )
+        with Progress(*columns, console=self.console, disable=not self.console.is_terminal) as bar:
+            bar.add_task("steps", total=self.config.steps, said="")
+            self._bar = bar
+            yield
+
+    def write(self, records: list[Record]) -> None:
+        """The log, whole, and TensorBoard's, to which records are only added."""
+        lines = [json.dumps(record) for record in records]
+        _written(self.folder / "log.jsonl", "".join(f"{line}\n" for line in lines).encode())
+        board = self.folder / "tensorboard"
+        if self._seen < 0:  # what a killed run wrote after its last checkpoint would be there twice
+            shutil.rmtree(board, ignore_errors=True)
+        _to_tensorboard(board, records[max(self._seen, 0) :])
+        self._seen = len(records)
+
+
+def _to_tensorboard(folder: Path, records: list[Record]) -> None:
+    if not records:
+        return
+    from tensorboardX import SummaryWriter
+
+    with SummaryWriter(str(folder), write_to_disk=True) as writer:
+        for record in records:
+            for name, value in record.items():
+                if name != "step":
+                    writer.add_scalar(name, value, int(record["step"]))
+
+
+def _written(path: Path, data: bytes) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, data)
+    except OSError as error:
+        raise cannot_write(path, error) from None
+
+
+@contextmanager
+def _told_to_stop(watcher: Watcher) -> Iterator[None]:
+    """The first Ctrl-C ends the run at its next checkpoint; a second one at once."""
+
+    def stop(*_: object) -> None:
+        if watcher.stopped:
+            raise KeyboardInterrupt
+        watcher.stopped = True
+        print("stopping at the next checkpoint; Ctrl-C again to stop at once", file=sys.stderr)
+
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,108 @@
+"""Continuous control: what a run is made of, and what it costs."""
+
+from dataclasses import dataclass
+
+from delightful.experiments.control.tasks import check_name
+from delightful.lab.cells import Program
+from delightful.lab.config import chosen, require, stated
+from delightful.weights import weighs_batches
+
+SURPRISALS = ("density", "mode")
+RATIOS = ("root", "joint")
+
+
+@dataclass(frozen=True)
+class ControlConfig:
+    """Training an actor and a critic on one task, from replayed sequences."""
+
+    method: str = stated("dg", "DG with η = 1, PG, PPO with ε = 0.2 and MPO with temperature 1")
+    task: str = stated("cheetah:run", "one of 28 Control Suite tasks, which are not listed")
+    steps: int = stated(10_000_000, "10 million environment steps")
+    actors: int = stated(4, "4 parallel actors")
+    replay: int = stated(2_000_000, "a replay buffer of size 2 × 10⁶")
+    batch: int = stated(
+        256, "batch size 256, read as replayed steps: batch / length sequences for each update"
+    )
+    learning_rate: float = stated(3e-4, "Adam with learning rate 3 × 10⁻⁴, for actor and critic")
+    width: int = stated(256, "a 2-layer MLP with 256 hidden units for both actor and critic")
+    target_period: int = stated(100, "target networks are updated every 100 learner steps")
+    reward_decay: float = stated(0.999, "an exponential moving average (decay 0.999), all methods")
+    max_surprisal: float = stated(10.0, "we clip surprisal to [−10, 10] (Algorithm 2); DG's own")
+    length: int = chosen(8, "steps of a replayed sequence; long enough for Retrace to look ahead")
+    draws: int = chosen(4, "actions drawn from the policy at each replayed state")
+    discount: float = chosen(0.99, "usual on the Control Suite, whose episodes have 1,000 steps")
+    trace: float = chosen(1.0, "λ of Retrace: Munos et al. (2016) use 1")
+    ratios: str = chosen(
+        "root",
+        "Retrace's π/μ, to the power of 1/dimensions as ACER (Wang et al. 2017) has it for "
+        "continuous actions; or joint, as it is: with 6 dimensions traces then end after 1.4 steps",
+    )
+    every: int = chosen(8, "environment steps per learner step: 1/8 is common for replay")
+    random_steps: int = chosen(5000, "environment steps with uniform actions, before learning")
+    deviation: float = chosen(0.5, "the policy's first standard deviation; actions lie in [−1, 1]")
+    least_deviation: float = chosen(0.05, "below which no standard deviation can fall")
+    most_deviation: float = chosen(1.0, "above which none can rise: actions beyond 1 are clipped")
+    entropy: float = chosen(0.0, "times the policy's entropy, added to every method's objective")
+    kl: float = chosen(0.0, "times KL(target policy ‖ policy), added to every method's loss")
+    kl_deviation: float = chosen(0.0, "the same for the deviation; kl is then for the mean alone")
+    surprisal: str = chosen(
+        "density",
+        "−log π(a), the paper's; or mode, log π(mode) − log π(a), which is never negative",
+    )
+    records: int = chosen(30, "how often along training the policy is evaluated")
+    episodes: int = chosen(4, "per evaluation, of the mean action; and as many of drawn ones")
+
+    @property
+    def sequences(self) -> int:
+        return self.batch // self.length
+
+    def check(self) -> None:
+        check_name(self.task)
+        for name in ("actors", "width", "target_period", "length", "every", "records", "episodes"):
+            require(getattr(self, name) >= 1, f"{name} must be at least 1", getattr(self, name))
+        require(self.draws >= 2, "draws must be at least 2, for a mean to compare with", self.draws)
+        split = self.batch >= 1 and self.batch % self.length == 0
+        require(split, "length must divide batch", f"{self.length}, {self.batch}")
+        for name in ("learning_rate", "max_surprisal"):
+            require(getattr(self, name) > 0, f"{name} must be > 0", getattr(self, name))
+        for name in ("reward_decay", "discount", "trace"):
+            value = getattr(self, name)
+            require(0 <= value <= 1, f"{name} must lie between 0 and 1", value)
+        for name in ("entropy", "kl", "kl_deviation"):
+            require(getattr(self, name) >= 0, f"{name} must be at least 0", getattr(self, name))
+        deviations = (self.least_deviation, self.deviation, self.most_deviation)
+        ordered = 0 < deviations[0] < deviations[1] < deviations[2]
+        rule = "least_deviation, deviation and most_deviation must rise, from above 0"
+        require(ordered, rule, ", ".join(map(str, deviations)))
+        for name, known in (("surprisal", SURPRISALS), ("ratios", RATIOS)):
+            value = getattr(self, name)
+            require(value in known, f"{name} must be one of {', '.join(known)}", value)
+        divides = self.steps >= 1 and self.steps % self.records == 0
+        require(divides, "steps must be a multiple of records", f"{self.steps}/{self.records}")
+        enough = self.random_steps >= self.actors * (self.length + 1)
+        rule = "random_steps must fill a sequence of every actor"
+        require(enough, rule, self.random_steps)
+
+
+SLOW = {"dog": 25.0, "humanoid_CMU": 8.0, "humanoid": 4.0, "quadruped": 4.0, "swimmer": 2.0}
+"""How much longer than most a domain's steps take, roughly."""
+
+
+def _seconds(config: ControlConfig) -> float:
+    """On one core: products with weights, most of them for the draws; and acting."""
+    states = config.batch / 256 * (config.width / 256) ** 2
+    update = 4.5e-3 * states + 1.2e-3 * states * config.draws + 0.3e-3
+    acting = 1.5e-4 * SLOW.get(config.task.partition(":")[0], 1.0)
+    evaluated = 2 * config.records * config.episodes * 1000
+    return config.steps / config.every * update + (config.steps + evaluated) * acting
+
+
+TRAIN = Program(
+    "control/train",
+    1,
+    "delightful.experiments.control.runs:run",
+    1,
+    15.0,
+    _seconds,
+    resumes=True,
+)

@@ -1,0 +1,73 @@
+"""An episode as a film, drawn in a process of its own: OpenGL is chosen once per process."""
+
+import multiprocessing
+import os
+from importlib.util import find_spec
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from delightful.experiments.control import networks
+from delightful.experiments.control.config import ControlConfig
+from delightful.experiments.control.pools import filmed
+from delightful.lab.errors import LabError
+
+SIZE = (480, 640)
+
+
+def render(config: ControlConfig, weights: dict[str, Any], seed: int, path: Path) -> None:
+    """One episode of the mean action, to an mp4 file."""
+    if path.suffix != ".mp4":
+        raise LabError(f"--render must name an .mp4 file, got {path}.")
+    if find_spec("imageio_ffmpeg") is None:
+        raise LabError("--render needs imageio-ffmpeg: pip install 'delightful-rl[control]'.")
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_film, args=(theirs, config, weights, seed, path))
+    process.start()
+    theirs.close()
+    try:
+        reason = ours.recv_bytes().decode()
+    except EOFError:
+        reason = f"its process ended with {process.exitcode}"
+    process.join()
+    if reason:
+        raise LabError(
+            f"nothing was rendered: {reason}. MuJoCo needs an OpenGL that draws without a window, "
+            "as `apt-get install libegl1 libgl1` brings, or MUJOCO_GL=osmesa with libosmesa6."
+        )
+
+
+def _film(
+    pipe: Connection, config: ControlConfig, weights: dict[str, Any], seed: int, path: Path
+) -> None:
+    try:
+        os.environ["MUJOCO_GL"] = os.environ.get("MUJOCO_GL", "").replace("disabled", "") or "egl"
+        _write(path, *filmed(config.task, seed, SIZE, lambda seen: _mean(config, weights, seen)))
+        pipe.send_bytes(b"")
+    except Exception as error:
+        pipe.send_bytes(" ".join(str(error).split()).rstrip(".").encode())
+    os._exit(0)  # EGL's own clean-up as Python ends may crash, after all is done
+
+
+def _mean(config: ControlConfig, weights: dict[str, Any], observation: np.ndarray) -> np.ndarray:
+    mean: np.ndarray = networks.policy(config, weights, observation[None])[0][0]
+    return mean
+
+
+def _write(path: Path, frames: list[np.ndarray], per_second: float) -> None:
+    import imageio_ffmpeg
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.stem}.{os.getpid()}.mp4")
+    size = frames[0].shape[1::-1]
+    writer = imageio_ffmpeg.write_frames(
+        str(unfinished), size, fps=per_second, codec="libx264", quality=7, macro_block_size=2
+    )
+    writer.send(None)
+    for frame in frames:
+        writer.send(np.ascontiguousarray(frame))
+    writer.close()
+    unfinished.replace(path)

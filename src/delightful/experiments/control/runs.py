@@ -1,0 +1,33 @@
+"""A run as the lab has it: curves, one seed at a time, gone on with where it was stopped."""
+
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from delightful.experiments.control.checkpoint import CheckpointError
+from delightful.experiments.control.config import ControlConfig
+from delightful.experiments.control.training import Record, train
+from delightful.lab.cells import Curves
+
+
+def run(config: ControlConfig, seeds: np.ndarray, folder: Path | None = None) -> Curves:
+    config.check()
+    runs = [_records(config, int(seed), folder and folder / str(seed)) for seed in seeds]
+    names = [name for name in runs[0][0] if name != "step"]
+    return {
+        "step": np.array([record["step"] for record in runs[0]]),
+        **{name: np.array([[r[name] for r in records] for records in runs]) for name in names},
+    }
+
+
+def _records(config: ControlConfig, seed: int, folder: Path | None) -> list[Record]:
+    try:
+        return train(config, seed, folder)[0]
+    except CheckpointError as error:
+        if folder is None:
+            raise
+        print(f"{error} It is begun anew.", file=sys.stderr)
+        shutil.rmtree(folder)
+        return train(config, seed, folder)[0]

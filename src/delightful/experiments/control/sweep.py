@@ -1,0 +1,93 @@
+"""Which tasks, methods and seeds the figures and claims of control need, at each scale.
+
+The quick scale has 7 tasks of the paper's 28 and a 33rd of its steps.
+"""
+
+from dataclasses import replace
+
+from delightful.experiments.control.config import TRAIN, ControlConfig
+from delightful.experiments.control.tasks import BENCHMARKING, DOG_AND_QUADRUPED
+from delightful.lab.cells import Sweep
+
+METHODS = ("pg", "ppo", "mpo", "dg")
+QUICK_TASKS = (
+    "cartpole:swingup",
+    "cheetah:run",
+    "walker:walk",
+    "hopper:hop",
+    "finger:turn_hard",
+    "reacher:easy",
+    "acrobot:swingup",
+)
+QUICK_STEPS = 300_000
+CLIPS = (0.01, 0.1, 0.2, 1.0, 10.0, 100.0)
+TEMPERATURES = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
+
+_SMOKE = ControlConfig(
+    task="cartpole:swingup",
+    steps=2000,
+    random_steps=400,
+    batch=16,
+    width=8,
+    records=2,
+    episodes=1,
+    replay=4000,
+)
+
+
+def base(scale: str) -> ControlConfig:
+    if scale == "smoke":
+        return _SMOKE
+    return replace(ControlConfig(), steps=QUICK_STEPS) if scale == "quick" else ControlConfig()
+
+
+def _on(scale: str, tasks: tuple[str, ...], methods: tuple[str, ...]) -> list[ControlConfig]:
+    config = base(scale)
+    return [replace(config, task=task, method=method) for task in tasks for method in methods]
+
+
+def _tasks(scale: str) -> list[ControlConfig]:
+    known = {"smoke": ("cartpole:swingup", "reacher:easy"), "quick": QUICK_TASKS}
+    return _on(scale, known.get(scale, BENCHMARKING), METHODS)
+
+
+def _humanoid(scale: str) -> list[ControlConfig]:
+    return _on(scale, ("humanoid:run",), METHODS)
+
+
+def _dogs(scale: str) -> list[ControlConfig]:
+    known = {"smoke": ("quadruped:walk",), "quick": ("quadruped:walk",)}
+    return _on(scale, known.get(scale, DOG_AND_QUADRUPED), METHODS)
+
+
+def _tuning(scale: str) -> list[ControlConfig]:
+    """PPO's clips and MPO's temperatures, over the ranges of Figure 26, defaults included."""
+    clips = CLIPS if scale == "paper" else (0.01, 0.2, 1.0, 100.0)
+    temperatures = TEMPERATURES if scale == "paper" else (0.001, 0.1, 1.0, 1000.0)
+    methods = [f"ppo:clip={clip}" for clip in clips]
+    methods += [f"mpo:temperature={eta}" for eta in temperatures]
+    return _on(scale, ("cartpole:swingup",), tuple(methods))
+
+
+def _surprisal(scale: str) -> list[ControlConfig]:
+    """DG with either surprisal."""
+    known = {"smoke": ("cartpole:swingup",), "quick": ("cartpole:swingup", "cheetah:run")}
+    configs = _on(scale, known.get(scale, BENCHMARKING), ("dg",))
+    return [replace(c, surprisal=kind) for c in configs for kind in ("density", "mode")]
+
+
+_SEEDS = {"smoke": 1, "quick": 2, "paper": 3}
+_NEEDS = ("dm_control", "mujoco", "gymnasium")
+
+
+def _sweep(name: str, configs: object) -> Sweep:
+    return Sweep(f"control/{name}", TRAIN, configs, _SEEDS, needs=_NEEDS, extra="control")  # type: ignore[arg-type]
+
+
+TASKS = _sweep("tasks", _tasks)
+HUMANOID = _sweep("humanoid", _humanoid)
+DOGS = _sweep("dogs", _dogs)
+TUNING = _sweep("tuning", _tuning)
+SURPRISAL = _sweep("surprisal", _surprisal)
+
+SWEEPS = (TASKS, HUMANOID, DOGS, TUNING, SURPRISAL)

@@ -1,0 +1,217 @@
+"""A run: actors collect a chunk while the learner learns from those before it.
+
+Acting is one chunk behind learning, always, so that neither waits for the other more than it must
+and yet a run's numbers depend on nothing but its config and seed.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from delightful.experiments.control import agent, replay
+from delightful.experiments.control.acting import CHUNK, Episodes
+from delightful.experiments.control.actors import ActorProcess
+from delightful.experiments.control.checkpoint import Checkpoint
+from delightful.experiments.control.config import ControlConfig
+from delightful.experiments.control.packing import fill, flatten, nest
+
+Record = dict[str, float]
+Weights = dict[str, Any]
+
+BETWEEN_CHECKPOINTS = 60.0  # seconds; when they are written changes no number
+
+
+class Progress(NamedTuple):
+    """Where a run is, for those who watch it."""
+
+    step: int
+    training: float | None  # mean return of the training episodes since the last record
+    records: list[Record]
+    restarts: int  # of the actors' process, since this command was given
+
+
+@dataclass
+class Window:
+    """What has been seen since the last record."""
+
+    returns: list[float] = field(default_factory=list)
+    dropped: int = 0
+    updates: int = 0
+    sums: dict[str, float] = field(default_factory=lambda: dict.fromkeys(agent.MEASURED, 0.0))
+
+    def add(self, episodes: Episodes, updates: int, means: dict[str, Any]) -> None:
+        self.returns += episodes.returns
+        self.dropped += episodes.dropped
+        self.updates += updates
+        for name, mean in means.items():
+            self.sums[name] += updates * float(mean)
+
+    def record(self) -> Record:
+        """Means over the window's learner steps; `training` is that of the episodes that ended."""
+        means = {name: total / max(self.updates, 1) for name, total in self.sums.items()}
+        count = len(self.returns)
+        training = sum(self.returns) / max(count, 1)
+        counts = {"episodes": count, "dropped": self.dropped, "updates": self.updates}
+        return {"training": training, **counts, **means}
+
+
+@dataclass
+class Run:
+    """All that a run is after `chunk` chunks; a checkpoint holds this and the replayed rows."""
+
+    learner: agent.Learner
+    acting: Weights | None  # what the next chunk is collected with
+    chunk: int = 0
+    window: Window = field(default_factory=Window)
+    records: list[Record] = field(default_factory=list)
+
+
+def train(
+    config: ControlConfig,
+    seed: int,
+    folder: Path | None = None,
+    watch: Callable[[Progress], bool] = lambda _: False,
+) -> tuple[list[Record], Weights]:
+    """The run's records and the actor it ends with; fewer records if `watch` wants it to stop.
+
+    folder: where checkpoints are kept, and gone on from.
+    """
+    checkpoint = Checkpoint(folder, {"config": asdict(config), "seed": seed}) if folder else None
+    facts, arrays = checkpoint.state() if checkpoint and checkpoint.exists else ({}, {})
+    begun = facts.get("chunk", 0)
+    with ActorProcess(config, seed, begun, arrays.get("history")) as actors:
+        run = _start(config, seed, actors, facts, arrays)
+        memory = replay.empty(
+            _slots(config), config.actors, actors.observed, actors.actions
+        )
+        for rows in checkpoint.replayed() if checkpoint else ():
+            for i in range(0, len(rows.reward), CHUNK):
+                memory = replay.add(memory, replay.Rows(*(x[i : i + CHUNK] for x in rows)))
+        _go_on(config, seed, run, memory, actors, checkpoint, watch)
+    return run.records, _weights(run.learner)
+
+
+def _go_on(
+    config: ControlConfig,
+    seed: int,
+    run: Run,
+    memory: replay.Replay,
+    actors: ActorProcess,
+    checkpoint: Checkpoint | None,
+    watch: Callable[[Progress], bool],
+) -> None:
+    end = chunks(config)
+    unwritten: list[replay.Rows] = []
+    written = time.monotonic()
+    awaited = False  # whether an evaluation is under way
+    if run.chunk < end:
+        actors.collect(run.acting)
+    while run.chunk < end:
+        rows, episodes = actors.collected()
+        run.chunk += 1
+        # The next chunk, before this one is learned from.
+        run.acting = _weights(run.learner) if _step(config, run.chunk) > config.random_steps else None
+        if run.chunk < end:
+            actors.collect(run.acting)
+        memory = replay.add(memory, rows)
+        unwritten.append(rows)
+        updates = _updates(config, run.chunk) - _updates(config, run.chunk - 1)
+        run.learner, means = agent.learn(config, run.learner, memory, seed, updates)
+        run.window.add(episodes, updates, means)
+        if awaited:
+            run.records[-1] |= actors.evaluated()
+        awaited = _is_record(config, run.chunk)
+        if awaited:
+            number = len(run.records) + 1
+            step = number * config.steps // config.records
+            run.records.append({"step": step, **run.window.record()})
+            run.window = Window()
+            actors.evaluate(number, _weights(run.learner))
+        if awaited and run.chunk == end:
+            run.records[-1] |= actors.evaluated()
+            awaited = False
+        stop = watch(_progress(config, run, actors, awaited))
+        due = stop or run.chunk == end or time.monotonic() - written > BETWEEN_CHECKPOINTS
+        if checkpoint and due and not awaited:
+            _write(config, run, actors, checkpoint, unwritten)
+            unwritten, written = [], time.monotonic()
+        if stop and not awaited:
+            return
+
+
+def chunks(config: ControlConfig) -> int:
+    return -(-config.steps // (CHUNK * config.actors))
+
+
+def _slots(config: ControlConfig) -> int:
+    """Rows per actor, in whole chunks: the ring's, or no more than the run can fill."""
+    return CHUNK * max(1, min(chunks(config), config.replay // (CHUNK * config.actors)))
+
+
+def _step(config: ControlConfig, chunk: int) -> int:
+    """Environment steps after so many chunks; a reset counts as one."""
+    return chunk * CHUNK * config.actors
+
+
+def _updates(config: ControlConfig, chunk: int) -> int:
+    """Learner steps that are due after so many chunks."""
+    return max(0, _step(config, chunk) - config.random_steps) // config.every
+
+
+def _is_record(config: ControlConfig, chunk: int) -> bool:
+    """Whether a chunk is the first to end at or after one of the steps at which is evaluated."""
+    passed = [_step(config, c) * config.records // config.steps for c in (chunk - 1, chunk)]
+    return min(passed[0], config.records) < min(passed[1], config.records)
+
+
+def _weights(learner: agent.Learner) -> Weights:
+    weights: Weights = jax.tree.map(np.asarray, learner.actor)
+    return weights
+
+
+def _progress(
+    config: ControlConfig, run: Run, actors: ActorProcess, awaited: bool
+) -> Progress:
+    returns = run.window.returns
+    training = sum(returns) / len(returns) if returns else None
+    complete = run.records[:-1] if awaited else run.records
+    return Progress(
+        min(_step(config, run.chunk), config.steps), training, complete, actors.restarts
+    )
+
+
+def _start(
+    config: ControlConfig,
+    seed: int,
+    actors: ActorProcess,
+    facts: dict[str, Any],
+    arrays: dict[str, np.ndarray],
+) -> Run:
+    learner = agent.start(config, seed, actors.observed, actors.actions)
+    if not facts:
+        return Run(learner, None)
+    parts = nest(arrays)
+    learner = jax.tree.map(jax.numpy.asarray, fill({"learner": learner}, arrays)["learner"])
+    window = Window(**facts["window"])
+    return Run(learner, parts.get("acting"), facts["chunk"], window, facts["records"])
+
+
+def _write(
+    config: ControlConfig,
+    run: Run,
+    actors: ActorProcess,
+    checkpoint: Checkpoint,
+    unwritten: list[replay.Rows],
+) -> None:
+    facts = {"chunk": run.chunk, "window": asdict(run.window), "records": run.records}
+    arrays = flatten({"learner": run.learner, "history": actors.history})
+    if run.acting is not None:
+        arrays |= flatten({"acting": run.acting})
+    over = run.chunk == chunks(config)  # then nothing is replayed any more
+    oldest = run.chunk if over else run.chunk - _slots(config) // CHUNK
+    checkpoint.write(run.chunk, facts, arrays, [] if over else unwritten, oldest)
