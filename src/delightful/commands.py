@@ -31,6 +31,7 @@ from delightful.lab.results import (
     decide,
     draw,
     plan_for,
+    usable,
 )
 from delightful.lab.runners import cores
 from delightful.lab.store import Store, cannot_write, to_parquet, write_whole
@@ -201,7 +202,12 @@ def draw_figures(options: Namespace) -> None:
         for f in figures
         if f.sweep is None or _can_run(f.sweep, plans[f.id], store, f.id in options.names)
     ]
-    cells = [c for f in figures if f.sweep for c in f.sweep.cells(plans[f.id])]
+    cells = [
+        cell
+        for f in figures
+        if f.sweep and not (f.sweep.in_part and usable(f.sweep, plans[f.id], store))
+        for cell in f.sweep.cells(plans[f.id])
+    ]
     if cells:
         run_missing(cells, store, workers)
     for figure in figures:
@@ -294,8 +300,7 @@ def _report(options: Namespace, store: Store, plan: Plan) -> list[Decision]:
     drawn: list[Drawn] = []
     for figure in (f for e in experiments for f in e.figures if not f.panel):
         its_plan = plan_for(figure.sweep, store, plan, options.scale)
-        cells = figure.sweep.cells(its_plan) if figure.sweep else []
-        if all(store.state(cell) == "done" for cell in cells):
+        if figure.sweep is None or usable(figure.sweep, its_plan, store):
             with contextlib.suppress(NothingToDrawError):  # of runs that --method or --set changed
                 drawn.append(draw(figure, store, its_plan, folder / "figures"))
     page = write_report(folder, experiments, decisions, drawn, _counts(decisions))

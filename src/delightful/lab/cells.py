@@ -131,6 +131,7 @@ class Sweep:
     seeds: Mapping[str, int]  # scale -> number of seeds
     needs: tuple[str, ...] = ()  # packages that running it imports, beyond the lab's
     extra: str = ""  # of ours, which installs them
+    in_part: bool = False  # whether figures and claims can use what has been run, if not all has
 
     @property
     def missing(self) -> str:

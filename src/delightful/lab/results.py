@@ -55,16 +55,21 @@ def _finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def plan_for(sweep: Sweep | None, store: Store, plan: Plan, scale: str | None) -> Plan:
+def plan_for(  # noqa: PLR0911 (one return for each of the cases that it names)
+    sweep: Sweep | None, store: Store, plan: Plan, scale: str | None
+) -> Plan:
     """The plan at the asked scale; with none asked, at the largest that the store can show.
 
     A scale can be shown if it is complete, or if it has more seeds than the next smaller scale
-    asks for: a long run that was stopped counts with the seeds that it has for every config.
+    asks for: a long run that was stopped counts with the seeds that it has for every config. Of a
+    sweep that is used in part, any run will do.
     """
     if scale is not None or sweep is None:
         return plan
     for name, smaller in zip(reversed(SCALES), (*reversed(SCALES[:-1]), None), strict=True):
         candidate = replace(plan, scale=name)
+        if sweep.in_part and usable(sweep, candidate, store):
+            return candidate
         if plan.seeds is not None:
             if _is_done(sweep.cells(candidate), store):
                 return candidate
@@ -77,6 +82,14 @@ def plan_for(sweep: Sweep | None, store: Store, plan: Plan, scale: str | None) -
         if smaller and seeds > sweep.seeds[smaller]:
             return replace(candidate, seeds=seeds)
     return plan
+
+
+def usable(sweep: Sweep, plan: Plan, store: Store) -> list[Cell]:
+    """The cells that figures and claims are to use: all of them, or those that have been run if
+    that is enough; none if it is not."""
+    cells = sweep.cells(plan)
+    done = [cell for cell in cells if store.state(cell) == "done"]
+    return done if sweep.in_part or len(done) == len(cells) else []
 
 
 def _is_done(cells: Sequence[Cell], store: Store) -> bool:
@@ -102,8 +115,7 @@ def decide(claim: Claim, store: Store, plan: Plan, scale: str | None = None) -> 
     if claim.sweep is None:
         return Decision(claim, claim.check(), plan, None)
     plan = plan_for(claim.sweep, store, plan, scale)
-    cells = claim.sweep.cells(plan)
-    table = store.table(cells) if all(store.state(c) == "done" for c in cells) else None
+    table = store.table(usable(claim.sweep, plan, store))
     if table is None:
         return Decision(claim, Finding("", float("nan"), "not run"), plan, None)
     try:
@@ -137,7 +149,7 @@ def draw(figure: Figure, store: Store, plan: Plan, folder: Path) -> Drawn:
     """Write a figure's PNG, SVG and CSV into `folder`."""
     table = None
     if figure.sweep is not None:
-        table = store.table(figure.sweep.cells(plan))
+        table = store.table(usable(figure.sweep, plan, store))
         if table is None:
             needed = command("run", figure.sweep.name, plan)
             raise LabError(f"figure {figure.id} needs runs that are missing: give `{needed}`.")

@@ -85,7 +85,7 @@ def configure(config: DelightConfig) -> None:
 
 
 @register_policy_loss("delight")  # type: ignore[untyped-decorator]
-def delight_policy_loss(  # noqa: PLR0917  verl's signature
+def delight_policy_loss(
     old_log_prob: Any,
     log_prob: Any,
     advantages: Any,

@@ -15,7 +15,7 @@ from delightful.experiments.control.config import ControlConfig  # noqa: E402
 
 @pytest.fixture(scope="session")
 def small():
-    """A run of a few seconds: a short-lived toy task, small networks, every part of the machinery."""
+    """A run of a few seconds: a toy task, small networks, every part of the machinery."""
     return ControlConfig(
         task="gym:misbehaving:Toy-v0",
         steps=4000,

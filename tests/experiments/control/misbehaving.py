@@ -15,7 +15,7 @@ class Toy(gymnasium.Env):
     action_space = gymnasium.spaces.Box(-2.0, 2.0, (1,))
     length = 30
 
-    def reset(self, *, seed=None, options=None):
+    def reset(self, *, seed=None, options=None):  # noqa: ARG002
         super().reset(seed=seed)
         self.at, self.time = self.np_random.uniform(-1, 1), 0
         return self._seen(), {}

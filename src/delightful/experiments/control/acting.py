@@ -55,6 +55,12 @@ def uniform(chance: np.random.Generator, actions: int) -> Policy:
     return act
 
 
+def _again(actions: np.ndarray) -> Policy:
+    """What was done, (rows, actors, actions), whatever is observed."""
+    rows = iter(actions)
+    return lambda observation: (next(rows), np.zeros(len(observation), np.float32))
+
+
 @dataclass
 class Actors:
     """The environments, and where each stands in its episode."""
@@ -84,8 +90,7 @@ class Actors:
     def restore(self, actions: np.ndarray) -> None:
         """Do again what was done since the environments were made: (rows, actors, actions)."""
         for part in actions.reshape(-1, CHUNK, *actions.shape[1:]):
-            at = iter(part)
-            self._collect(lambda _, at=at: (next(at), np.zeros(self.config.actors, np.float32)))
+            self._collect(_again(part))
 
     def collect(self, weights: Mapping[str, Any] | None) -> tuple[Rows, Episodes]:
         """The next chunk, with uniform actions if there are no weights yet."""
@@ -153,4 +158,3 @@ def evaluate(
         if not running.any():
             break
     return float(returns[:half].mean()), float(returns[half:].mean())
-

@@ -36,8 +36,8 @@ class ActorProcess:
     ) -> None:
         """chunk: the next one to collect; history: actions since the environments were made."""
         self.config, self.seed, self.restarts = config, seed, 0
-        self._next, self._done = chunk, chunk
-        self._history = [] if history is None else list(history.reshape(-1, CHUNK, *history.shape[1:]))
+        self._done = chunk
+        self._history = [] if history is None else np.split(history, len(history) // CHUNK or 1)
         self._asked: deque[bytes] = deque()
         self._start()
 

@@ -42,7 +42,7 @@ class Gaussian(NamedTuple):
     mean: jax.Array
     deviation: jax.Array
 
-    def log_prob(self, action: jax.Array) -> jax.Array:
+    def log_prob(self, action: Any) -> Any:
         """Of one action at each state, or of draws, which lie along an axis after the states'."""
         if action.ndim == self.mean.ndim:
             return networks.log_density(self.mean, self.deviation, action)
@@ -77,7 +77,10 @@ def learn(
     config: ControlConfig, learner: Learner, memory: replay.Replay, seed: int, count: int
 ) -> tuple[Learner, dict[str, jax.Array]]:
     """`count` learner steps, and the means of what they measured."""
-    return _learn(*separate(config), learner, memory, seed, count)
+    learned: tuple[Learner, dict[str, jax.Array]] = _learn(
+        *separate(config), learner, memory, seed, count
+    )
+    return learned
 
 
 @partial(jax.jit, static_argnums=(0, 1))
@@ -129,13 +132,14 @@ def step(
         policy, old, rows, draws
     )
     actor, actor_optimiser = adam.descend(
-        learner.actor, *back(along), learner.actor_optimiser, config.learning_rate
+        learner.actor, back(along)[0], learner.actor_optimiser, config.learning_rate
     )
     steps = learner.steps + 1
     copied = steps % config.target_period == 0
 
     def follow(target: Weights, source: Weights) -> Weights:
-        return jax.tree.map(lambda t, s: jnp.where(copied, s, t), target, source)
+        newest: Weights = jax.tree.map(lambda t, s: jnp.where(copied, s, t), target, source)
+        return newest
 
     learner = Learner(
         actor,
@@ -253,7 +257,7 @@ def _follow_rewards(config: ControlConfig, learner: Learner, rows: replay.Rows) 
     )
 
 
-def normalised(config: ControlConfig, learner: Learner, rows: replay.Rows) -> jax.Array:
+def normalised(config: ControlConfig, learner: Learner, rows: replay.Rows) -> Any:
     """Rewards less their mean, by their size; the end of a task is worth what it would be then.
 
     Taking the same from every reward takes the same from every value, if a task that ends is given
@@ -269,8 +273,6 @@ def _improve_critic(
 ) -> tuple[Weights, adam.Adam, dict[str, jax.Array]]:
     observation, action = rows.observation[:-1], rows.action[:-1]
     log_ratio = Gaussian(*(x[:-1] for x in policy)).log_prob(action) - rows.log_prob[:-1]
-    if config.ratios == "root":
-        log_ratio = log_ratio / action.shape[-1]
     traces = jnp.mean(jnp.minimum(1.0, jnp.exp(log_ratio)))
     goal = retrace.targets(
         networks.value(learner.target_critic, observation, action),

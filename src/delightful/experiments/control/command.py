@@ -1,9 +1,9 @@
 """`delightful train`: one run, watched. Its folder holds all that there is to know of it.
 
-    log.jsonl      one line per evaluation
-    tensorboard/   the same, for TensorBoard
-    policy.bin     the actor it ended with, and its config
-    checkpoint.json, *.bin   what it goes on from when the same command is given again
+log.jsonl      one line per evaluation
+tensorboard/   the same, for TensorBoard
+policy.bin     the actor it ended with, and its config
+checkpoint.json, *.bin   what it goes on from when the same command is given again
 """
 
 import json
@@ -14,7 +14,7 @@ import time
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -74,9 +74,10 @@ def configured(options: Namespace, changes: dict[str, str]) -> ControlConfig:
         method=options.method, task=options.task, steps=steps - steps % records, records=records
     )
     try:
-        return canonical(change(config, changes, "train"))
+        changed: ControlConfig = canonical(change(config, changes, "train"))
     except ValueError as error:
         raise LabError(f"{error}.") from None
+    return changed
 
 
 @dataclass
@@ -91,7 +92,6 @@ class Watcher:
     _started: float = field(default_factory=time.monotonic)
     _first: int | None = None  # the step at which this command began
     _bar: Any = None
-    _restarts: int = 0
 
     def __call__(self, progress: training.Progress) -> bool:
         if self._first is None:
@@ -111,8 +111,8 @@ class Watcher:
             self.write(progress.records)
             if last and not self.console.is_terminal:
                 left = (self.config.steps - progress.step) / max(rate, 1e-9)
-                said = f"{progress.step:,} steps, {', '.join(words)}, about {left / 60:.0f} min left"
-                self.console.print(said)
+                words.append(f"about {left / 60:.0f} min left")
+                self.console.print(f"{progress.step:,} steps, {', '.join(words)}")
         return self.stopped
 
     @contextmanager

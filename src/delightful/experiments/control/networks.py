@@ -64,7 +64,7 @@ def first_spread(config: ControlConfig) -> Any:
     return -math.log(1 / share - 1) if isinstance(share, float) else -jnp.log(1 / share - 1)
 
 
-def value(critic: Weights, observation: jax.Array, action: jax.Array) -> jax.Array:
+def value(critic: Weights, observation: Any, action: Any) -> Any:
     """Q(s, a); actions may have more axes, of draws, after those of the observation.
 
     An action beyond the bounds is what the environment makes of it: the bound.

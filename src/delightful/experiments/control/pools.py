@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from delightful.experiments.control.tasks import GYM, SUITE, envpool_name
+from delightful.experiments.control.tasks import GYM, envpool_name
 from delightful.lab.errors import LabError, unknown
 
 UNBOUNDED = 1e3  # bounds beyond it, as lqr's 10¹⁰, are none: actions then are taken as they are

@@ -1,10 +1,9 @@
 """Replay: a ring of what the actors saw, on the learner's device."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 
 class Rows(NamedTuple):
@@ -14,12 +13,12 @@ class Rows(NamedTuple):
     and the row after it begins another episode.
     """
 
-    observation: np.ndarray | jax.Array
-    action: np.ndarray | jax.Array  # as drawn; the environment clips it to [−1, 1]
-    log_prob: np.ndarray | jax.Array  # of the action, under the policy that acted
-    reward: np.ndarray | jax.Array
-    discount: np.ndarray | jax.Array  # 0 where the task ended, 1 elsewhere, time limits included
-    valid: np.ndarray | jax.Array
+    observation: Any  # arrays of NumPy's or of JAX
+    action: Any  # as drawn; the environment clips it to [−1, 1]
+    log_prob: Any  # of the action, under the policy that acted
+    reward: Any
+    discount: Any  # 0 where the task ended, 1 elsewhere, time limits included
+    valid: Any
 
 
 class Replay(NamedTuple):
@@ -48,7 +47,9 @@ def add(replay: Replay, rows: Rows) -> Replay:
         raise AssertionError(f"{slots} slots do not hold a whole number of {count} rows")
     start = replay.written % slots
     put = jax.lax.dynamic_update_slice_in_dim
-    kept = (put(old, jnp.asarray(new), start, 0) for old, new in zip(replay.rows, rows, strict=True))
+    kept = (
+        put(old, jnp.asarray(new), start, 0) for old, new in zip(replay.rows, rows, strict=True)
+    )
     return Replay(Rows(*kept), replay.written + count)
 
 

@@ -3,6 +3,7 @@
 The quick scale has 7 tasks of the paper's 28 and a 33rd of its steps.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from delightful.experiments.control.config import TRAIN, ControlConfig
@@ -80,8 +81,9 @@ _SEEDS = {"smoke": 1, "quick": 2, "paper": 3}
 _NEEDS = ("dm_control", "mujoco", "gymnasium")
 
 
-def _sweep(name: str, configs: object) -> Sweep:
-    return Sweep(f"control/{name}", TRAIN, configs, _SEEDS, needs=_NEEDS, extra="control")  # type: ignore[arg-type]
+def _sweep(name: str, configs: Callable[[str], list[ControlConfig]]) -> Sweep:
+    """Days of work at the paper's scale: what has been run of it is shown."""
+    return Sweep(f"control/{name}", TRAIN, configs, _SEEDS, _NEEDS, "control", in_part=True)
 
 
 TASKS = _sweep("tasks", _tasks)

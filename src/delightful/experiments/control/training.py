@@ -86,9 +86,7 @@ def train(
     begun = facts.get("chunk", 0)
     with ActorProcess(config, seed, begun, arrays.get("history")) as actors:
         run = _start(config, seed, actors, facts, arrays)
-        memory = replay.empty(
-            _slots(config), config.actors, actors.observed, actors.actions
-        )
+        memory = replay.empty(_slots(config), config.actors, actors.observed, actors.actions)
         for rows in checkpoint.replayed() if checkpoint else ():
             for i in range(0, len(rows.reward), CHUNK):
                 memory = replay.add(memory, replay.Rows(*(x[i : i + CHUNK] for x in rows)))
@@ -115,7 +113,9 @@ def _go_on(
         rows, episodes = actors.collected()
         run.chunk += 1
         # The next chunk, before this one is learned from.
-        run.acting = _weights(run.learner) if _step(config, run.chunk) > config.random_steps else None
+        run.acting = (
+            _weights(run.learner) if _step(config, run.chunk) > config.random_steps else None
+        )
         if run.chunk < end:
             actors.collect(run.acting)
         memory = replay.add(memory, rows)
@@ -174,9 +174,7 @@ def _weights(learner: agent.Learner) -> Weights:
     return weights
 
 
-def _progress(
-    config: ControlConfig, run: Run, actors: ActorProcess, awaited: bool
-) -> Progress:
+def _progress(config: ControlConfig, run: Run, actors: ActorProcess, awaited: bool) -> Progress:
     returns = run.window.returns
     training = sum(returns) / len(returns) if returns else None
     complete = run.records[:-1] if awaited else run.records

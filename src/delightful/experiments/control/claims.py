@@ -1,0 +1,266 @@
+"""The sentences of Section 6 and Appendix E, decided on whatever has been run of their tasks.
+
+Every note says how much that is. "Matches" is within 5% of the best baseline's mean return.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import polars as pl
+
+from delightful.experiments.control import sweep
+from delightful.experiments.control.figures import late_by_option
+from delightful.experiments.control.scores import complete, extent, finals, regrets
+from delightful.lab.curves import label
+from delightful.lab.experiment import ClaimBook, Finding, NotMeasuredError, found
+from delightful.lab.statistics import Estimate, bootstrap_difference
+from delightful.weights import METHODS
+
+claims = ClaimBook("control")
+
+MATCHES = 0.95  # of the best baseline's mean
+MUCH = 1.1  # times the default's return
+ENDS = {"ppo": "PPO", "pg": "REINFORCE"}
+
+
+def _means(runs: dict[str, np.ndarray]) -> dict[str, float]:
+    return {name: float(of_seeds.mean()) for name, of_seeds in runs.items()}
+
+
+def _best_baseline(means: dict[str, float]) -> str:
+    return max((name for name in means if name != "dg"), key=means.__getitem__)
+
+
+def _share(
+    by_task: dict[str, dict[str, np.ndarray]],
+    holds: Callable[[dict[str, float]], bool],
+    resamples: int = 2000,
+) -> Estimate:
+    """The share of tasks of which `holds(means)`, with its interval: seeds drawn anew per run."""
+    rng = np.random.default_rng(0)
+
+    def share(draw: bool) -> float:
+        tasks = []
+        for runs in by_task.values():
+            drawn = {
+                name: x[rng.integers(len(x), size=len(x))] if draw else x
+                for name, x in runs.items()
+            }
+            tasks.append(holds(_means(drawn)))
+        return float(np.mean(tasks))
+
+    value = share(False)
+    if min(len(x) for runs in by_task.values() for x in runs.values()) == 1:
+        return Estimate(value, float("nan"), float("nan"))
+    low, high = np.quantile([share(True) for _ in range(resamples)], [0.025, 0.975])
+    return Estimate(value, float(low), float(high))
+
+
+def _listed(by_task: dict[str, dict[str, np.ndarray]]) -> str:
+    """DG's final return and the best baseline's, by task."""
+    words = []
+    for task, runs in by_task.items():
+        means = _means(runs)
+        best = _best_baseline(means)
+        words.append(f"{task} {means['dg']:.0f} ({label(best)} {means[best]:.0f})")
+    return ", ".join(words)
+
+
+@claims.add(
+    "majority",
+    "Section 6",
+    "DG matches or exceeds the best baseline on a majority of environments.",
+    paper="> 0.5",
+    sweep=sweep.TASKS,
+)
+def majority(table: pl.DataFrame) -> Finding:
+    table = complete(table)
+    by_task = finals(table)
+
+    def holds(means: dict[str, float]) -> bool:
+        return means["dg"] >= MATCHES * means[_best_baseline(means)]
+
+    share = _share(by_task, holds)
+    note = f"{extent(table)}; final return of DG (best baseline): {_listed(by_task)}"
+    return found("share of tasks", share, share.value > 0.5, partly=share.high > 0.5, note=note)
+
+
+@claims.add(
+    "never-worst",
+    "Section 6, Figure 10",
+    "Across all 84 runs, DG is never the worst method.",
+    paper="0",
+    sweep=sweep.TASKS,
+)
+def never_worst(table: pl.DataFrame) -> Finding:
+    table = complete(table)
+    by_task = finals(table)
+
+    def worst(means: dict[str, float]) -> bool:
+        return means["dg"] < min(mean for name, mean in means.items() if name != "dg")
+
+    share = _share(by_task, worst)
+    count = len(by_task)
+    named = [task for task, runs in by_task.items() if worst(_means(runs))]
+    note = f"{extent(table)}; the worst on {', '.join(named) or 'none'}"
+    tasks = Estimate(share.value * count, share.low * count, share.high * count)
+    return found(
+        "tasks on which DG is the worst", tasks, not named, partly=tasks.low < 1, note=note
+    )
+
+
+@claims.add(
+    "lowest-regret",
+    "Section 6, Figure 12",
+    "DG achieves the lowest average regret throughout training.",
+    paper="> 0",
+    sweep=sweep.TASKS,
+)
+def lowest_regret(table: pl.DataFrame) -> Finding:
+    table = complete(table)
+    _, by_method = regrets(table)
+    dg = by_method.pop("dg")
+    gaps = {
+        name: bootstrap_difference(other.mean(axis=1), dg.mean(axis=1), paired=True)
+        for name, other in by_method.items()
+    }
+    closest = min(gaps, key=lambda name: gaps[name].value)
+    lead = min(float((other - dg).mean(axis=0).min()) for other in by_method.values())
+    listed = ", ".join(f"{label(name)} {gap}" for name, gap in gaps.items())
+    return found(
+        f"regret over training, {label(closest)} − DG",
+        gaps[closest],
+        lead > 0 and gaps[closest].low > 0,
+        partly=gaps[closest].value > 0,
+        note=f"{extent(table)}; baseline − DG: {listed}; smallest lead at any time {lead:.1f}",
+    )
+
+
+def _on_task(table: pl.DataFrame, task: str) -> tuple[pl.DataFrame, dict[str, np.ndarray]]:
+    table = complete(table).filter(pl.col("task") == task)
+    if table.is_empty():
+        raise NotMeasuredError(f"it needs runs of every method on {task}")
+    return table, finals(table)[task]
+
+
+def _fails(table: pl.DataFrame, task: str, name: str) -> Finding:
+    """Whether a method ends below a fifth of the best."""
+    table, runs = _on_task(table, task)
+    if name not in runs:
+        raise NotMeasuredError(f"it needs runs of {name} on {task}")
+    means = _means(runs)
+    share = means[name] / max(*means.values(), 1e-9)
+    each = ", ".join(f"{label(n)} {mean:.1f}" for n, mean in means.items())
+    learned = max(means.values()) >= 10
+    note = f"{extent(table)}; {each}"
+    if not learned:
+        raise NotMeasuredError(f"no method has learned {task} yet: {each} {extent(table)}")
+    return found(f"final return of {ENDS[name]}, of the best", share, share < 0.2, note=note)
+
+
+@claims.add(
+    "ppo-humanoid",
+    "Section 6, Figure 11",
+    "PPO collapses on humanoid:run.",
+    paper="≈ 0",
+    sweep=sweep.HUMANOID,
+)
+def ppo_humanoid(table: pl.DataFrame) -> Finding:
+    return _fails(table, "humanoid:run", "ppo")
+
+
+@claims.add(
+    "humanoid",
+    "Section 6, Figure 11",
+    "On humanoid:run, DG discovers a successful gait while all baselines plateau.",
+    paper="> 0",
+    sweep=sweep.HUMANOID,
+)
+def humanoid(table: pl.DataFrame) -> Finding:
+    return _exceeds(table, "humanoid:run")
+
+
+@claims.add(
+    "pg-hopper",
+    "Section 6, Figure 10",
+    "REINFORCE fails on hopper:hop.",
+    paper="≈ 0",
+    sweep=sweep.TASKS,
+)
+def pg_hopper(table: pl.DataFrame) -> Finding:
+    return _fails(table, "hopper:hop", "pg")
+
+
+def _exceeds(table: pl.DataFrame, task: str) -> Finding:
+    table, runs = _on_task(table, task)
+    means = _means(runs)
+    if max(means.values()) < 10:
+        raise NotMeasuredError(f"no method has learned {task} yet, {extent(table)}")
+    best = _best_baseline(means)
+    gap = bootstrap_difference(runs["dg"], runs[best])
+    each = ", ".join(f"{label(name)} {mean:.0f}" for name, mean in means.items())
+    note = f"{extent(table)}; {each}"
+    measures = f"final return, DG − {label(best)}"
+    return found(measures, gap, gap.low > 0, partly=gap.value > 0, note=note)
+
+
+@claims.add(
+    "acrobot",
+    "Appendix E, Figure 25",
+    "DG has notable improvements on exploration-heavy tasks such as acrobot:swingup.",
+    paper="> 0",
+    sweep=sweep.TASKS,
+)
+def acrobot(table: pl.DataFrame) -> Finding:
+    return _exceeds(table, "acrobot:swingup")
+
+
+@claims.add(
+    "finger",
+    "Appendix E, Figure 25",
+    "DG has notable improvements on exploration-heavy tasks such as finger:turn_hard.",
+    paper="> 0",
+    sweep=sweep.TASKS,
+)
+def finger(table: pl.DataFrame) -> Finding:
+    return _exceeds(table, "finger:turn_hard")
+
+
+def _sensitivity(table: pl.DataFrame, name: str, option: str) -> Finding:
+    """The best value's return over the default's."""
+    rows = late_by_option(table, name, option)
+    default = METHODS[name].defaults[option]
+    by_value = {float(v): part["final"].to_numpy() for (v,), part in rows.group_by(option)}
+    if default not in by_value or len(by_value) < 3:
+        raise NotMeasuredError(f"it needs {name} with its default {option} and two others")
+    means = {value: float(x.mean()) for value, x in sorted(by_value.items())}
+    best = max(means, key=means.__getitem__)
+    ratio = means[best] / max(means[default], 1e-9)
+    each = ", ".join(f"{value:g}: {mean:.0f}" for value, mean in means.items())
+    seeds = min(len(x) for x in by_value.values())
+    steps = int(table["steps"].max())  # type: ignore[arg-type]
+    note = f"{seeds} seeds, {steps:,} steps; final return by {option}: {each}"
+    measures = f"return of the best {option}, {best:g}, over the default's"
+    return found(measures, ratio, ratio < MUCH, partly=ratio < 1.5, note=note)
+
+
+@claims.add(
+    "ppo-clip",
+    "Appendix E, Figure 26a",
+    "No clip ε in [0.01, 100] substantially outperforms PPO's default.",
+    paper="≈ 1",
+    sweep=sweep.TUNING,
+)
+def ppo_clip(table: pl.DataFrame) -> Finding:
+    return _sensitivity(table, "ppo", "clip")
+
+
+@claims.add(
+    "mpo-temperature",
+    "Appendix E, Figure 26b",
+    "No temperature η in [0.001, 1000] substantially outperforms MPO's default.",
+    paper="≈ 1",
+    sweep=sweep.TUNING,
+)
+def mpo_temperature(table: pl.DataFrame) -> Finding:
+    return _sensitivity(table, "mpo", "temperature")

@@ -1,0 +1,199 @@
+"""Figures 10–12 and 25, 26 of the paper; and how often a density inverts the gate."""
+
+from typing import Any
+
+import polars as pl
+
+from delightful.experiments.control import scores, sweep
+from delightful.experiments.control.config import ControlConfig
+from delightful.experiments.control.scores import RETURN
+from delightful.lab import style
+from delightful.lab.curves import by_step, label, methods
+from delightful.lab.drawing import along, by_option
+from delightful.lab.experiment import Drawing, Figure, NotMeasuredError
+from delightful.weights import METHODS
+
+
+def rewards(table: pl.DataFrame) -> Drawing:
+    """Final return by task: a dot per seed, a bar at their mean."""
+    table = _complete_or_all(table)
+    rows = scores.final(table)
+    tasks = rows["task"].unique().sort().to_list()
+    figure, (axis,) = style.panels(1, width=max(4.5, 1.1 * len(tasks)), height=2.8)
+    names = methods(table)
+    for k, name in enumerate(names):
+        colour = style.colours([name])[0]
+        mine = rows.filter(pl.col("method") == name)
+        offset = (k - (len(names) - 1) / 2) * 0.2
+        at = [tasks.index(task) + offset for task in mine["task"]]
+        means = mine.group_by("task").agg(pl.col("final").mean()).sort("task")
+        places = [tasks.index(task) + offset for task in means["task"]]
+        axis.bar(places, means["final"], 0.18, color=colour, alpha=0.5, label=label(name))
+        axis.plot(at, mine["final"], ".", color=colour, ms=4)
+    axis.set_xticks(range(len(tasks)), [task.replace(":", "\n") for task in tasks], fontsize=7)
+    axis.grid(axis="x", visible=False)
+    axis.set_ylabel("final return")
+    style.legend(axis)
+    return Drawing(figure, rows)
+
+
+def curves(table: pl.DataFrame) -> Drawing:
+    """Return along training, a panel per task."""
+    tasks = table["task"].unique().sort().to_list()
+    columns = min(4, len(tasks))
+    rows = -(-len(tasks) // columns)
+    figure, axes = style.panels(rows * columns, width=2.4, height=1.9, rows=rows)
+    parts = []
+    for axis, task in zip(axes, tasks, strict=False):
+        mine = table.filter(pl.col("task") == task)
+        numbers = along(axis, mine, RETURN)
+        parts.append(numbers.with_columns(task=pl.lit(task)))
+        axis.set_title(task)
+        axis.locator_params(axis="x", nbins=3)
+        axis.ticklabel_format(axis="x", style="sci", scilimits=(0, 0), useMathText=True)
+    for axis in axes[len(tasks) :]:
+        axis.axis("off")
+    for axis in axes[::columns]:
+        axis.set_ylabel("return")
+    style.legend(axes[0])
+    return Drawing(figure, pl.concat(parts))
+
+
+def regret(table: pl.DataFrame) -> Drawing:
+    """Regret averaged over tasks, along training."""
+    rows = scores.with_regret(_complete_or_all(table))
+    rows = rows.group_by("method", "seed", "step").agg(pl.col("regret").mean())
+    figure, (axis,) = style.panels(1)
+    numbers = along(axis, rows, "regret")
+    axis.set(ylabel=f"regret, mean of {table['task'].n_unique()} tasks", ylim=(0, None))
+    axis.locator_params(axis="x", nbins=4)
+    style.legend(axis)
+    return Drawing(figure, numbers)
+
+
+def tuning(table: pl.DataFrame) -> Drawing:
+    """Return against PPO's clip and MPO's temperature; the defaults are dashed."""
+    figure, axes = style.panels(2)
+    parts = []
+    for axis, (name, option) in zip(axes, (("ppo", "clip"), ("mpo", "temperature")), strict=True):
+        rows = late_by_option(table, name, option)
+        if rows.is_empty():
+            axis.axis("off")
+            continue
+        error = pl.col("final").std() / pl.len().sqrt()
+        numbers = rows.group_by(option).agg(
+            pl.col("final").mean().alias("mean"), error.alias("se"), pl.len().alias("seeds")
+        )
+        numbers = numbers.sort(option)
+        known = None if numbers["se"].null_count() else numbers["se"]
+        colour = style.colours([name])[0]
+        line: dict[str, Any] = {
+            "colour": colour,
+            "label": METHODS[name].label,
+            "marker": "o",
+            "ms": 3.5,
+        }
+        style.curve(axis, numbers[option], numbers["mean"], known, **line)
+        axis.axvline(METHODS[name].defaults[option], color="#555555", ls="--", lw=1)
+        axis.set_xscale("log")
+        axis.set(xlabel=f"{METHODS[name].label} {option}", ylabel="final return", ylim=(0, None))
+        parts.append(numbers.rename({option: "value"}).with_columns(method=pl.lit(name)))
+    return Drawing(figure, pl.concat(parts) if parts else pl.DataFrame())
+
+
+def late_by_option(table: pl.DataFrame, name: str, option: str) -> pl.DataFrame:
+    """Final returns of one method's runs, its option as a column."""
+    options = by_option(table, name, option).select("task", "seed", option).unique()
+    specs = by_option(table.with_columns(spec=pl.col("method")), name, option)
+    specs = specs.select("spec", option).unique()
+    rows = scores.final(table).join(specs, left_on="method", right_on="spec")
+    return rows if not options.is_empty() else rows.clear()
+
+
+def inversion(table: pl.DataFrame) -> Drawing:
+    """How often a density above 1 turns the gate over; return with either surprisal."""
+    tasks = table["task"].unique().sort().to_list()
+    figure, axes = style.panels(2 * len(tasks), rows=2, width=2.8, height=2.1)
+    parts = []
+    kinds = {"density": "-", "mode": "--"}
+    for k, task in enumerate(tasks):
+        for kind, dashes in kinds.items():
+            mine = table.filter(pl.col("task") == task, pl.col("surprisal") == kind)
+            if mine.is_empty():
+                continue
+            for row, metric in enumerate(("inverted", RETURN)):
+                axis = axes[row * len(tasks) + k]
+                numbers = by_step(mine, metric, ("surprisal",))
+                error = None if numbers["se"].null_count() else numbers["se"]
+                colour = style.colours(["dg" if kind == "density" else "exponent"])[0]
+                style.curve(
+                    axis,
+                    numbers["step"],
+                    numbers["mean"],
+                    error,
+                    colour=colour,
+                    label=kind,
+                    ls=dashes,
+                )
+                parts.append(numbers.with_columns(task=pl.lit(task)))
+        axes[k].set(title=task, ylim=(0, 1))
+        axes[len(tasks) + k].set_xlabel("step")
+    axes[0].set_ylabel("draws of density > 1")
+    axes[len(tasks)].set_ylabel("return")
+    style.legend(axes[0])
+    return Drawing(figure, pl.concat(parts))
+
+
+def _complete_or_all(table: pl.DataFrame) -> pl.DataFrame:
+    """Tasks that every method has, if there are any."""
+    try:
+        return scores.complete(table)
+    except NotMeasuredError:
+        return table
+
+
+_RUNS = (
+    "Return of the mean action, 4 episodes per evaluation; lines are means over seeds with ±1 "
+    "standard error."
+)
+_FINAL = f"Final return is the mean of the evaluations in the last {scores.LAST:.0%} of a run."
+
+
+def _figure(name: str, number: str, title: str, caption: str, draw: Any, of: Any) -> Figure:
+    return Figure(f"control/{name}", number, title, caption, draw, of)
+
+
+FIGURES = (
+    _figure("rewards", "Figure 10", "Final return by task", _FINAL, rewards, sweep.TASKS),
+    _figure("humanoid", "Figure 11", "humanoid:run", _RUNS, curves, sweep.HUMANOID),
+    _figure(
+        "regret",
+        "Figure 12",
+        "Aggregate regret",
+        "R_best − R_k, averaged over the tasks that all methods have; R_best is the best mean over "
+        f"seeds that any method has at any evaluation of the task. {_RUNS}",
+        regret,
+        sweep.TASKS,
+    ),
+    _figure("curves", "Figure 25", "Learning curves", _RUNS, curves, sweep.TASKS),
+    _figure(
+        "tuning",
+        "Figure 26",
+        "PPO's clip and MPO's temperature on cartpole:swingup",
+        f"Dashed: the paper's values. {_FINAL}",
+        tuning,
+        sweep.TUNING,
+    ),
+    _figure("dogs", "beyond the paper", "Dog and quadruped", _RUNS, curves, sweep.DOGS),
+    _figure(
+        "inversion",
+        "beyond the paper",
+        "How often a density above 1 inverts DG's gate, and whether it matters",
+        "Above: the share of drawn actions whose density exceeds 1, so that −log π is negative and "
+        "the gate turned over. Below: the return with that surprisal, and with surprisal relative "
+        f"to the mode, which is never negative. Means over seeds, ±1 standard error; "
+        f"clip {ControlConfig().max_surprisal:g}.",
+        inversion,
+        sweep.SURPRISAL,
+    ),
+)

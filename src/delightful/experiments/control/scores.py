@@ -1,0 +1,77 @@
+"""What runs of control come to: returns at the end, and regret along the way.
+
+Return is that of the mean action. Runs are compared task by task, on the seeds that every method
+has there; a task that lacks a method is left out, and whoever shows the rest says how much it is.
+"""
+
+import numpy as np
+import polars as pl
+
+from delightful.experiments.control.config import ControlConfig
+from delightful.experiments.control.tasks import BENCHMARKING
+from delightful.lab.curves import methods
+from delightful.lab.experiment import NotMeasuredError
+
+RETURN = "deterministic"
+LAST = 0.1  # of a run, over which its final return is the mean of the evaluations
+
+
+def complete(table: pl.DataFrame) -> pl.DataFrame:
+    """The tasks and seeds that every method of the table has."""
+    names = methods(table)
+    if "dg" not in names or len(names) < 2:
+        raise NotMeasuredError("it compares dg with other methods, and not enough of them were run")
+    count = pl.col("method").n_unique().over("task", "seed", "steps")
+    found = table.filter(count == len(names))
+    if found.is_empty():
+        raise NotMeasuredError("no task has been run with every method")
+    return found
+
+
+def final(table: pl.DataFrame) -> pl.DataFrame:
+    """Each run's final return: task, method, seed, final."""
+    late = table.filter(pl.col("step") > (1 - LAST) * pl.col("steps"))
+    keys = ("task", "method", "seed")
+    return late.group_by(*keys).agg(pl.col(RETURN).mean().alias("final")).sort(*keys)
+
+
+def finals(table: pl.DataFrame) -> dict[str, dict[str, np.ndarray]]:
+    """By task and method, one final return per seed."""
+    rows = final(table)
+    found: dict[str, dict[str, np.ndarray]] = {}
+    for (task, method), part in rows.group_by("task", "method", maintain_order=True):
+        found.setdefault(str(task), {})[str(method)] = part["final"].to_numpy()
+    return found
+
+
+def with_regret(table: pl.DataFrame) -> pl.DataFrame:
+    """The table with Regret_k = R_best − R_k (Appendix E).
+
+    R_best is the best that any method's mean over seeds reaches on the task at any evaluation, our
+    reading of "the best performance achieved by any method"; R_k is a run's return at step k.
+    """
+    mean = pl.col(RETURN).mean().over("task", "method", "step")
+    return table.with_columns(best=mean.max().over("task")).with_columns(
+        regret=pl.col("best") - pl.col(RETURN)
+    )
+
+
+def regrets(table: pl.DataFrame) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Steps, and each method's regret averaged over tasks, (seeds, steps)."""
+    rows = with_regret(table).group_by("method", "seed", "step").agg(pl.col("regret").mean())
+    rows = rows.sort("method", "seed", "step")
+    steps = rows["step"].unique().sort().to_numpy()
+    found = {}
+    for name in methods(table):
+        mine = rows.filter(pl.col("method") == name)
+        found[name] = mine["regret"].to_numpy().reshape(mine["seed"].n_unique(), -1)
+    return steps, found
+
+
+def extent(table: pl.DataFrame) -> str:
+    """How much of the paper's work the table is, in words."""
+    tasks, seeds = table["task"].n_unique(), table["seed"].n_unique()
+    steps = int(table["steps"].max())  # type: ignore[arg-type]
+    paper = ControlConfig().steps
+    of = f"{tasks} of {len(BENCHMARKING)} tasks, {seeds} of 3 seeds, {steps:,} of {paper:,} steps"
+    return f"on {of}"
