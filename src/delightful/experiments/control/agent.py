@@ -201,11 +201,9 @@ def actor_loss(
         **options,
     )
     moved, changed = map(jnp.mean, networks.divergence(*old, *policy))
-    bonus = jnp.mean(networks.entropy(policy.deviation))
     seen = _measure(config, log_prob, mode, advantage)
     seen |= {"deviation": jnp.mean(policy.deviation), "kl": moved, "kl_deviation": changed}
-    held = config.kl * moved + config.kl_deviation * changed - config.entropy * bonus
-    return score + held, seen
+    return score + config.kl * moved + config.kl_deviation * changed, seen
 
 
 MEASURED = (

@@ -93,10 +93,6 @@ def divergence(old_mean: Any, old_deviation: Any, mean: Any, deviation: Any) -> 
     return jnp.sum(0.5 * moved**2, axis=-1), jnp.sum(changed, axis=-1)
 
 
-def entropy(deviation: Any) -> Any:
-    return jnp.sum(jnp.log(deviation) + 0.5 * (1 + _LOG_2PI), axis=-1)
-
-
 def _layer(
     key: jax.Array, inputs: int, outputs: int, fan: int | None = None, gain: float = 2.0
 ) -> Weights:
