@@ -48,7 +48,7 @@ def _parser() -> argparse.ArgumentParser:
     bench = add(
         "bench",
         "benchmarks, as ratios measured side by side",
-        names="estimator, mnist, tokens or plugins",
+        names="estimator, mnist, tokens, plugins or control",
     )
     add("data", "fetch and verify a data set", names="mnist")
 

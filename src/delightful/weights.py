@@ -166,10 +166,20 @@ def ce(batch: Batch) -> Array:
 
 
 @method("ppo", "PPO")
-def ppo(batch: Batch, clip: float | Array = 0.2) -> Array:
-    """ω = r·U, and 0 where the clip is active: the gradient of min(r·U, clip(r, 1±ε)·U)."""
+def ppo(batch: Batch, clip: float | Array = 0.2, max_ratio: float | None = None) -> Array:
+    """ω = r·U, and 0 where the clip is active: the gradient of min(r·U, clip(r, 1±ε)·U).
+
+    max_ratio: also 0 where U < 0 and r exceeds it, which nothing else bounds: the dual clip of Ye
+        et al. 2020, whose value is 3.
+    """
     check_number("clip", clip)
-    return _clipped(batch, batch.advantage, clip)
+    weight = _clipped(batch, batch.advantage, clip)
+    if max_ratio is None:
+        return weight
+    check_number("max_ratio", max_ratio, strictly=True)
+    # In terms of the weight itself: r > max_ratio means r·U < max_ratio·U where U < 0.
+    xp, U = batch.xp, batch.advantage
+    return xp.where((U < 0) & (weight < max_ratio * U), xp.zeros_like(U), weight)
 
 
 @method("grpo", "GRPO", batchwise=True)
@@ -252,4 +262,4 @@ def _clipped(batch: Batch, advantage: Array, clip: float | Array) -> Array:
     xp = batch.xp
     ratio = xp.exp(stop_gradient(batch.log_prob) - batch.old_log_prob)
     active = ((advantage > 0) & (ratio > 1 + clip)) | ((advantage < 0) & (ratio < 1 - clip))
-    return xp.where(active, xp.zeros_like(ratio), ratio * advantage)
+    return xp.where(active, xp.zeros_like(ratio), product(xp, advantage, ratio))

@@ -1,3 +1,3 @@
 """Benchmarks: ratios measured side by side in one run."""
 
-BENCHMARKS = ("estimator", "mnist", "tokens", "plugins")
+BENCHMARKS = ("estimator", "mnist", "tokens", "plugins", "control")

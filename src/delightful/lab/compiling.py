@@ -25,6 +25,8 @@ def single_threaded() -> None:
     # XLA takes this for the number of cores. Its flags for threads no longer hold back large
     # matrix products: two processes that obeyed them took twice as long as with this.
     os.environ.setdefault("NPROC", "1")
+    # NumPy's products, in the processes that are started from here.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Several processes may share a GPU; by default each would claim most of its memory.
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "delightful" / "xla"

@@ -5,15 +5,14 @@ import dataclasses
 import numpy as np
 import pytest
 
-from delightful.experiments.control import acting, agent, networks
+from delightful.experiments.control import acting, agent, networks, training
 from delightful.experiments.control.acting import CHUNK, Actors
 from delightful.experiments.control.replay import Rows
-from delightful.experiments.control.training import _weights
 
 
 @pytest.fixture
 def weights(small):
-    return _weights(agent.start(small, 0, 2, 1))
+    return training.weights(agent.start(small, 0, 2, 1))
 
 
 def joined(*chunks):

@@ -96,8 +96,9 @@ def _learn(
 ) -> tuple[Learner, dict[str, jax.Array]]:
     config = dataclasses.replace(static, **fields)
     options = {**dict(fixed), **traced}
-    if options.get("max_surprisal", 0) is None:  # a method that can clip it, and was not told
-        options["max_surprisal"] = config.max_surprisal
+    for name in ("max_surprisal", "max_ratio"):
+        if options.get(name, 0) is None:  # a method that takes it, and was not told
+            options[name] = getattr(config, name)
     key = jax.random.key(seed)
 
     def one(_: Any, state: tuple[Learner, Any]) -> tuple[Learner, Any]:
@@ -126,14 +127,33 @@ def step(
         lambda actor: Gaussian(*networks.policy(config, actor, rows.observation)), learner.actor
     )
     draws = draw(config, learner, rows, policy, drawing)
-    critic, critic_optimiser, of_critic = _improve_critic(config, learner, rows, policy, draws)
+    critic, of_critic = _improve_critic(config, learner, rows, policy, draws)
     old = Gaussian(*networks.policy(config, learner.target_actor, rows.observation[:-1]))
     along, seen = jax.grad(partial(actor_loss, config, options), has_aux=True)(
         policy, old, rows, draws
     )
-    actor, actor_optimiser = adam.descend(
-        learner.actor, back(along)[0], learner.actor_optimiser, config.learning_rate
-    )
+    actor, skipped = _descend(config, learner.actor, back(along)[0], learner.actor_optimiser)
+    of_actor = {**seen, "skipped": skipped, "reward_scale": reward_scale(learner)}
+    return _next(config, learner, actor, critic), {**of_actor, **of_critic}
+
+
+def _descend(
+    config: ControlConfig, weights: Weights, gradient: Weights, optimiser: adam.Adam
+) -> tuple[tuple[Weights, adam.Adam], jax.Array]:
+    """An Adam step, and whether it was skipped: one that is not finite is not made."""
+    sound = jnp.isfinite(sum(jnp.sum(g) for g in jax.tree.leaves(gradient)))
+    new = adam.descend(weights, gradient, optimiser, config.learning_rate)
+    kept = jax.tree.map(lambda n, o: jnp.where(sound, n, o), new, (weights, optimiser))
+    return kept, jnp.where(sound, 0.0, 1.0)
+
+
+def _next(
+    config: ControlConfig,
+    learner: Learner,
+    actor: tuple[Weights, adam.Adam],
+    critic: tuple[Weights, adam.Adam],
+) -> Learner:
+    """The learner with its new networks, copied to its targets every so often."""
     steps = learner.steps + 1
     copied = steps % config.target_period == 0
 
@@ -141,18 +161,17 @@ def step(
         newest: Weights = jax.tree.map(lambda t, s: jnp.where(copied, s, t), target, source)
         return newest
 
-    learner = Learner(
-        actor,
-        critic,
-        follow(learner.target_actor, actor),
-        follow(learner.target_critic, critic),
-        actor_optimiser,
-        critic_optimiser,
+    return Learner(
+        actor[0],
+        critic[0],
+        follow(learner.target_actor, actor[0]),
+        follow(learner.target_critic, critic[0]),
+        actor[1],
+        critic[1],
         learner.reward_mean,
         learner.reward_square,
         steps,
     )
-    return learner, {**seen, **of_critic, "reward_scale": reward_scale(learner)}
 
 
 def draw(
@@ -217,6 +236,7 @@ MEASURED = (
     "kl_deviation",
     "critic_loss",
     "trace",
+    "skipped",
     "reward_scale",
 )
 
@@ -268,7 +288,7 @@ def normalised(config: ControlConfig, learner: Learner, rows: replay.Rows) -> An
 
 def _improve_critic(
     config: ControlConfig, learner: Learner, rows: replay.Rows, policy: Gaussian, draws: Draws
-) -> tuple[Weights, adam.Adam, dict[str, jax.Array]]:
+) -> tuple[tuple[Weights, adam.Adam], dict[str, jax.Array]]:
     observation, action = rows.observation[:-1], rows.action[:-1]
     log_ratio = Gaussian(*(x[:-1] for x in policy)).log_prob(action) - rows.log_prob[:-1]
     traces = jnp.mean(jnp.minimum(1.0, jnp.exp(log_ratio)))
@@ -286,7 +306,7 @@ def _improve_critic(
         return 0.5 * jnp.sum(error**2 * rows.valid[:-1]) / jnp.sum(rows.valid[:-1])
 
     value, gradient = jax.value_and_grad(loss)(learner.critic)
-    critic, optimiser = adam.descend(
-        learner.critic, gradient, learner.critic_optimiser, config.learning_rate
-    )
-    return critic, optimiser, {"critic_loss": value, "trace": traces}
+    critic, skipped = _descend(config, learner.critic, gradient, learner.critic_optimiser)
+    # A loss that is not finite would spoil the mean over all the others.
+    value = jnp.where(skipped > 0, 0.0, value)
+    return critic, {"critic_loss": value, "trace": traces}

@@ -26,6 +26,11 @@ class ControlConfig:
     target_period: int = stated(100, "target networks are updated every 100 learner steps")
     reward_decay: float = stated(0.999, "an exponential moving average (decay 0.999), all methods")
     max_surprisal: float = stated(10.0, "we clip surprisal to [−10, 10] (Algorithm 2); DG's own")
+    max_ratio: float = chosen(
+        3.0,
+        "PPO's own, its dual clip (Ye et al. 2020): with draws of the current policy, ratios to the "
+        "target's are without bound where U < 0, and PPO diverged on cartpole:swingup",
+    )
     length: int = chosen(8, "steps of a replayed sequence; long enough for Retrace to look ahead")
     draws: int = chosen(4, "actions drawn from the policy at each replayed state")
     discount: float = chosen(0.99, "usual on the Control Suite, whose episodes have 1,000 steps")
@@ -63,7 +68,7 @@ class ControlConfig:
         require(self.draws >= 2, "draws must be at least 2, for a mean to compare with", self.draws)
         split = self.batch >= 1 and self.batch % self.length == 0
         require(split, "length must divide batch", f"{self.length}, {self.batch}")
-        for name in ("learning_rate", "max_surprisal"):
+        for name in ("learning_rate", "max_surprisal", "max_ratio"):
             require(getattr(self, name) > 0, f"{name} must be > 0", getattr(self, name))
         for name in ("reward_decay", "discount", "trace"):
             value = getattr(self, name)

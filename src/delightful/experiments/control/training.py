@@ -71,6 +71,56 @@ class Run:
     records: list[Record] = field(default_factory=list)
 
 
+@dataclass
+class Session:
+    """A run under way: its actors at work on the next chunk, and its memory of those before."""
+
+    config: ControlConfig
+    seed: int
+    run: Run
+    memory: replay.Replay
+    actors: ActorProcess
+
+    def advance(self, *, last: bool = False) -> replay.Rows:
+        """Learn from the chunk that the actors bring, while they collect another if any is left."""
+        config, run = self.config, self.run
+        rows, episodes = self.actors.collected()
+        run.chunk += 1
+        random = _step(config, run.chunk) <= config.random_steps
+        run.acting = None if random else weights(run.learner)
+        if not last:
+            self.actors.collect(run.acting)
+        self.memory = replay.add(self.memory, rows)
+        updates = _updates(config, run.chunk) - _updates(config, run.chunk - 1)
+        run.learner, means = agent.learn(config, run.learner, self.memory, self.seed, updates)
+        run.window.add(episodes, updates, means)
+        return rows
+
+    def progress(self, awaited: bool) -> Progress:
+        returns, records = self.run.window.returns, self.run.records
+        training = sum(returns) / len(returns) if returns else None
+        step = min(_step(self.config, self.run.chunk), self.config.steps)
+        return Progress(step, training, records[:-1] if awaited else records, self.actors.restarts)
+
+
+def begin(
+    config: ControlConfig, seed: int, actors: ActorProcess, checkpoint: Checkpoint | None = None
+) -> Session:
+    """A new run, or the one that a checkpoint holds."""
+    learner = agent.start(config, seed, actors.observed, actors.actions)
+    memory = replay.empty(_slots(config), config.actors, actors.observed, actors.actions)
+    if checkpoint is None or not checkpoint.exists:
+        return Session(config, seed, Run(learner, None), memory, actors)
+    facts, arrays = checkpoint.state()
+    learner = jax.tree.map(jax.numpy.asarray, fill({"learner": learner}, arrays)["learner"])
+    window, acting = Window(**facts["window"]), nest(arrays).get("acting")
+    run = Run(learner, acting, facts["chunk"], window, facts["records"])
+    for rows in checkpoint.replayed():
+        for i in range(0, len(rows.reward), CHUNK):
+            memory = replay.add(memory, replay.Rows(*(x[i : i + CHUNK] for x in rows)))
+    return Session(config, seed, run, memory, actors)
+
+
 def train(
     config: ControlConfig,
     seed: int,
@@ -83,65 +133,48 @@ def train(
     """
     checkpoint = Checkpoint(folder, {"config": asdict(config), "seed": seed}) if folder else None
     facts, arrays = checkpoint.state() if checkpoint and checkpoint.exists else ({}, {})
-    begun = facts.get("chunk", 0)
-    with ActorProcess(config, seed, begun, arrays.get("history")) as actors:
-        run = _start(config, seed, actors, facts, arrays)
-        memory = replay.empty(_slots(config), config.actors, actors.observed, actors.actions)
-        for rows in checkpoint.replayed() if checkpoint else ():
-            for i in range(0, len(rows.reward), CHUNK):
-                memory = replay.add(memory, replay.Rows(*(x[i : i + CHUNK] for x in rows)))
-        _go_on(config, seed, run, memory, actors, checkpoint, watch)
-    return run.records, _weights(run.learner)
+    with ActorProcess(config, seed, facts.get("chunk", 0), arrays.get("history")) as actors:
+        session = begin(config, seed, actors, checkpoint)
+        _to_the_end(session, checkpoint, watch)
+    return session.run.records, weights(session.run.learner)
 
 
-def _go_on(
-    config: ControlConfig,
-    seed: int,
-    run: Run,
-    memory: replay.Replay,
-    actors: ActorProcess,
-    checkpoint: Checkpoint | None,
-    watch: Callable[[Progress], bool],
+def _to_the_end(
+    session: Session, checkpoint: Checkpoint | None, watch: Callable[[Progress], bool]
 ) -> None:
+    config, run, actors = session.config, session.run, session.actors
     end = chunks(config)
     unwritten: list[replay.Rows] = []
     written = time.monotonic()
-    awaited = False  # whether an evaluation is under way
+    awaited = False  # whether an evaluation is under way, behind the next chunk
     if run.chunk < end:
         actors.collect(run.acting)
     while run.chunk < end:
-        rows, episodes = actors.collected()
-        run.chunk += 1
-        # The next chunk, before this one is learned from.
-        run.acting = (
-            _weights(run.learner) if _step(config, run.chunk) > config.random_steps else None
-        )
-        if run.chunk < end:
-            actors.collect(run.acting)
-        memory = replay.add(memory, rows)
-        unwritten.append(rows)
-        updates = _updates(config, run.chunk) - _updates(config, run.chunk - 1)
-        run.learner, means = agent.learn(config, run.learner, memory, seed, updates)
-        run.window.add(episodes, updates, means)
+        unwritten.append(session.advance(last=run.chunk + 1 == end))
         if awaited:
             run.records[-1] |= actors.evaluated()
         awaited = _is_record(config, run.chunk)
         if awaited:
-            number = len(run.records) + 1
-            step = number * config.steps // config.records
-            run.records.append({"step": step, **run.window.record()})
-            run.window = Window()
-            actors.evaluate(number, _weights(run.learner))
-        if awaited and run.chunk == end:
-            run.records[-1] |= actors.evaluated()
-            awaited = False
-        stop = watch(_progress(config, run, actors, awaited))
+            _record(session)
+            if run.chunk == end:
+                run.records[-1] |= actors.evaluated()
+                awaited = False
+        stop = watch(session.progress(awaited))
         due = stop or run.chunk == end or time.monotonic() - written > BETWEEN_CHECKPOINTS
         if checkpoint and due and not awaited:
-            _write(config, run, actors, checkpoint, unwritten)
+            _write(session, checkpoint, unwritten)
             unwritten, written = [], time.monotonic()
         if stop and not awaited:
             return
+
+
+def _record(session: Session) -> None:
+    """A record of what has been seen, to which the evaluation that it asks for is added later."""
+    config, run = session.config, session.run
+    number = len(run.records) + 1
+    run.records.append({"step": number * config.steps // config.records, **run.window.record()})
+    run.window = Window()
+    session.actors.evaluate(number, weights(run.learner))
 
 
 def chunks(config: ControlConfig) -> int:
@@ -169,45 +202,16 @@ def _is_record(config: ControlConfig, chunk: int) -> bool:
     return min(passed[0], config.records) < min(passed[1], config.records)
 
 
-def _weights(learner: agent.Learner) -> Weights:
-    weights: Weights = jax.tree.map(np.asarray, learner.actor)
-    return weights
+def weights(learner: agent.Learner) -> Weights:
+    """The actor's, as its process takes them."""
+    found: Weights = jax.tree.map(np.asarray, learner.actor)
+    return found
 
 
-def _progress(config: ControlConfig, run: Run, actors: ActorProcess, awaited: bool) -> Progress:
-    returns = run.window.returns
-    training = sum(returns) / len(returns) if returns else None
-    complete = run.records[:-1] if awaited else run.records
-    return Progress(
-        min(_step(config, run.chunk), config.steps), training, complete, actors.restarts
-    )
-
-
-def _start(
-    config: ControlConfig,
-    seed: int,
-    actors: ActorProcess,
-    facts: dict[str, Any],
-    arrays: dict[str, np.ndarray],
-) -> Run:
-    learner = agent.start(config, seed, actors.observed, actors.actions)
-    if not facts:
-        return Run(learner, None)
-    parts = nest(arrays)
-    learner = jax.tree.map(jax.numpy.asarray, fill({"learner": learner}, arrays)["learner"])
-    window = Window(**facts["window"])
-    return Run(learner, parts.get("acting"), facts["chunk"], window, facts["records"])
-
-
-def _write(
-    config: ControlConfig,
-    run: Run,
-    actors: ActorProcess,
-    checkpoint: Checkpoint,
-    unwritten: list[replay.Rows],
-) -> None:
+def _write(session: Session, checkpoint: Checkpoint, unwritten: list[replay.Rows]) -> None:
+    config, run = session.config, session.run
     facts = {"chunk": run.chunk, "window": asdict(run.window), "records": run.records}
-    arrays = flatten({"learner": run.learner, "history": actors.history})
+    arrays = flatten({"learner": run.learner, "history": session.actors.history})
     if run.acting is not None:
         arrays |= flatten({"acting": run.acting})
     over = run.chunk == chunks(config)  # then nothing is replayed any more

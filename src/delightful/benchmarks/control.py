@@ -1,0 +1,135 @@
+"""Control: acting alone, learning alone and both together; and beside other libraries' SAC.
+
+Ours is DG at its defaults. Stable-Baselines3's and SBX's SAC have the same task, networks of
+2 × 256 units, batches of 256 and one update per 8 environment steps of 4 environments, which they
+step as their users do, dm_control through Gymnasium's interface. SAC is another algorithm: it has
+two critics, and takes gradients through them; DG values four draws at each of its states.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from delightful.benchmarks.timing import alternating, seconds
+from delightful.lab.errors import LabError
+from delightful.lab.statistics import bootstrap
+
+TASKS = ("cartpole:swingup", "cheetah:run", "humanoid:run")
+GOALS = {"ratio_to_sb3": 5.0, "ratio_to_sbx": 1.0, "overlap": 1.3}
+LIBRARIES = {"sb3": "stable_baselines3", "sbx": "sbx"}
+
+
+def measure(
+    tasks: tuple[str, ...] = TASKS, chunks: int = 10, rounds: int = 5, **changes: Any
+) -> dict[str, Any]:
+    """chunks: how many of ours, 364 steps each, make a round; changes: to our config."""
+    for name, package in {**LIBRARIES, "control": "dm_control"}.items():
+        if find_spec(package) is None:
+            extra = "control" if name == "control" else "bench-control"
+            raise LabError(
+                f"bench control needs {package}: pip install 'delightful-rl[lab,{extra}]'."
+            )
+    return {
+        "tasks": {task: _of_task(task, chunks, rounds, changes) for task in tasks},
+        "chunks": chunks,
+        "rounds": rounds,
+    }
+
+
+def _of_task(task: str, chunks: int, rounds: int, changes: dict[str, Any]) -> dict[str, Any]:
+    from delightful.benchmarks.sac import trainer
+    from delightful.experiments.control.acting import CHUNK
+    from delightful.experiments.control.actors import ActorProcess
+    from delightful.experiments.control.config import ControlConfig
+
+    config = replace(ControlConfig(task=task, random_steps=1000, replay=200_000), **changes)
+    steps = chunks * CHUNK * config.actors
+    with ActorProcess(config, 0) as actors:
+        together, acting, learning = _ours(config, actors, chunks)
+        together()  # compiles, and fills the memory
+        alone = {
+            name: np.array([seconds(part) for _ in range(rounds)])
+            for name, part in (("acting", acting), ("learning", learning))
+        }
+        ours: dict[str, list[float]] = {}
+        found: dict[str, Any] = {}
+        for name in LIBRARIES:
+            theirs = trainer(name, task, config, steps)
+            mine, others = alternating(together, theirs, rounds)
+            found[f"ratio_to_{name}"], found[f"ratio_to_{name}_interval"] = _middle(others / mine)
+            found[f"{name}_steps_per_second"] = float(steps / np.median(others))
+            ours[name] = mine.tolist()
+        both = np.concatenate([np.array(times) for times in ours.values()])
+    slower = max(alone.values(), key=np.median)
+    overlap, interval = _middle(both[: len(slower)] / slower)
+    return {
+        "environment_steps_per_second": float(steps / np.median(alone["acting"])),
+        "learner_steps_per_second": float(steps / config.every / np.median(alone["learning"])),
+        "steps_per_second": float(steps / np.median(both)),
+        "overlap": overlap,
+        "overlap_interval": interval,
+        **found,
+    }
+
+
+def _ours(
+    config: Any, actors: Any, chunks: int
+) -> tuple[Callable[[], object], Callable[[], object], Callable[[], object]]:
+    """Both together as a run does them, acting alone, and learning alone; `chunks` of them."""
+    import jax
+
+    from delightful.experiments.control import agent, training
+    from delightful.experiments.control.acting import CHUNK
+
+    session = training.begin(config, 0, actors)
+
+    def together() -> None:
+        actors.collect(session.run.acting)
+        for i in range(chunks):
+            session.advance(last=i == chunks - 1)
+        jax.block_until_ready(session.run.learner)
+
+    def acting() -> None:
+        for _ in range(chunks):
+            actors.collect(training.weights(session.run.learner))
+            actors.collected()
+
+    def learning() -> None:
+        learner = session.run.learner
+        for _ in range(chunks):
+            updates = CHUNK * config.actors // config.every
+            learner, _ = agent.learn(config, learner, session.memory, 0, updates)
+        jax.block_until_ready(learner)
+
+    return together, acting, learning
+
+
+def _middle(ratios: np.ndarray) -> tuple[float, list[float]]:
+    middle = bootstrap(ratios, np.median)
+    return middle.value, [middle.low, middle.high]
+
+
+def describe(figures: dict[str, Any]) -> str:
+    lines = ["DG on control, environment steps per second; SAC with as many updates per step"]
+    for task, found in figures["tasks"].items():
+        lines += [
+            task,
+            f"  acting alone             {found['environment_steps_per_second']:.0f}",
+            f"  learner steps alone      {found['learner_steps_per_second']:.1f}",
+            f"  both together            {found['steps_per_second']:.0f}",
+            f"  over the slower alone    {_shown(found, 'overlap', at_most=True)}",
+            f"  ratio to SB3's SAC       {_shown(found, 'ratio_to_sb3')}",
+            f"  ratio to SBX's SAC       {_shown(found, 'ratio_to_sbx')}",
+        ]
+    return "\n".join(lines)
+
+
+def _shown(found: dict[str, Any], name: str, *, at_most: bool = False) -> str:
+    value, (low, high), goal = found[name], found[f"{name}_interval"], GOALS[name]
+    met = value <= goal if at_most else value >= goal
+    sign = "at most" if at_most else "at least"
+    verdict = "held" if met else "missed"
+    return f"{value:.2f} [{low:.2f}, {high:.2f}]  goal {sign} {goal:g}: {verdict}"
