@@ -26,12 +26,9 @@ def measure(
     tasks: tuple[str, ...] = TASKS, chunks: int = 10, rounds: int = 5, **changes: Any
 ) -> dict[str, Any]:
     """chunks: how many of ours, 364 steps each, make a round; changes: to our config."""
-    for name, package in {**LIBRARIES, "control": "dm_control"}.items():
+    for package in (*LIBRARIES.values(), "dm_control"):
         if find_spec(package) is None:
-            extra = "control" if name == "control" else "bench-control"
-            raise LabError(
-                f"bench control needs {package}: pip install 'delightful-rl[lab,{extra}]'."
-            )
+            raise LabError(f"bench control needs {package}: pip install 'delightful-rl[sac]'.")
     return {
         "tasks": {task: _of_task(task, chunks, rounds, changes) for task in tasks},
         "chunks": chunks,
@@ -40,7 +37,7 @@ def measure(
 
 
 def _of_task(task: str, chunks: int, rounds: int, changes: dict[str, Any]) -> dict[str, Any]:
-    from delightful.benchmarks.sac import trainer
+    from delightful.experiments.control import sac
     from delightful.experiments.control.acting import CHUNK
     from delightful.experiments.control.actors import ActorProcess
     from delightful.experiments.control.config import ControlConfig
@@ -57,7 +54,8 @@ def _of_task(task: str, chunks: int, rounds: int, changes: dict[str, Any]) -> di
         ours: dict[str, list[float]] = {}
         found: dict[str, Any] = {}
         for name in LIBRARIES:
-            theirs = trainer(name, task, config, steps)
+            settings = sac.Settings(task, config.every, random_steps=config.random_steps)
+            theirs = sac.trainer(name, settings, steps)
             mine, others = alternating(together, theirs, rounds)
             found[f"ratio_to_{name}"], found[f"ratio_to_{name}_interval"] = _middle(others / mine)
             found[f"{name}_steps_per_second"] = float(steps / np.median(others))
@@ -79,8 +77,6 @@ def _ours(
     config: Any, actors: Any, chunks: int
 ) -> tuple[Callable[[], object], Callable[[], object], Callable[[], object]]:
     """Both together as a run does them, acting alone, and learning alone; `chunks` of them."""
-    import jax
-
     from delightful.experiments.control import agent, training
     from delightful.experiments.control.acting import CHUNK
 
@@ -90,7 +86,7 @@ def _ours(
         actors.collect(session.run.acting)
         for i in range(chunks):
             session.advance(last=i == chunks - 1)
-        jax.block_until_ready(session.run.learner)
+        training.weights(session.run.learner)  # waits for it
 
     def acting() -> None:
         for _ in range(chunks):
@@ -102,7 +98,7 @@ def _ours(
         for _ in range(chunks):
             updates = CHUNK * config.actors // config.every
             learner, _ = agent.learn(config, learner, session.memory, 0, updates)
-        jax.block_until_ready(learner)
+        training.weights(learner)  # waits for it
 
     return together, acting, learning
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from delightful.lab.config import Config, canonical, change
+from delightful.lab.config import Config, canonical, change, has_method
 from delightful.lab.errors import LabError
 
 SCALES = ("smoke", "quick", "paper")
@@ -82,7 +82,8 @@ class Cell:
 
     def __str__(self) -> str:
         last = self.first_seed + self.seeds - 1
-        return f"{self.program.name} {self.config.method} seeds {self.first_seed}–{last}"
+        method = self.config.method if has_method(self.config) else "another's"
+        return f"{self.program.name} {method} seeds {self.first_seed}–{last}"
 
     def run(self, folder: Path | None = None) -> Curves:
         """folder: where a program that resumes keeps what it needs for that."""
@@ -132,6 +133,7 @@ class Sweep:
     needs: tuple[str, ...] = ()  # packages that running it imports, beyond the lab's
     extra: str = ""  # of ours, which installs them
     in_part: bool = False  # whether figures and claims can use what has been run, if not all has
+    beside: "Sweep | None" = None  # another, whose runs its figures and claims need too
 
     @property
     def missing(self) -> str:
@@ -145,13 +147,17 @@ class Sweep:
     def cells(self, plan: Plan) -> list[Cell]:
         configs = self.configs(plan.scale)
         if plan.methods:
-            configs = [dataclasses.replace(c, method=m) for c in configs for m in plan.methods]
+            ours = [c for c in configs if has_method(c)]
+            others = [c for c in configs if not has_method(c)]
+            configs = [dataclasses.replace(c, method=m) for c in ours for m in plan.methods]
+            configs += others
         try:
             configs = [canonical(change(c, plan.changes, self.name)) for c in configs]
         except ValueError as error:
             raise LabError(f"{error}.") from None
         total = plan.seeds or self.seeds[plan.scale]
-        return [
+        more = self.beside.cells(plan) if self.beside else []
+        return more + [
             Cell(self.program, config, first, min(self.program.block, total - first))
             for config in dict.fromkeys(configs)
             for first in range(0, total, self.program.block)

@@ -9,8 +9,9 @@ from delightful.lab.errors import LabError, unknown
 from delightful.weights import canonical_method
 
 Config = Any
-"""A frozen dataclass of int, float, str and bool fields, one of them `method`, with a `check()`
-that raises ValueError for values that make no sense. Floats are traced, the rest is static."""
+"""A frozen dataclass of int, float, str and bool fields, one of them `method` unless the agent is
+not ours, with a `check()` that raises ValueError for values that make no sense. Floats are traced,
+the rest is static."""
 
 
 def stated(default: Any, where: str) -> Any:
@@ -39,7 +40,14 @@ def canonical(config: Config) -> Config:
         finite = not isinstance(value, float) or math.isfinite(value)
         require(finite, f"{field.name} must be finite", value)
     config.check()
+    if not has_method(config):
+        return config
     return dataclasses.replace(config, method=canonical_method(config.method))
+
+
+def has_method(config: Config) -> bool:
+    """Whether it runs one of ours; an agent of others' has none."""
+    return any(field.name == "method" for field in dataclasses.fields(config))
 
 
 def change(config: Config, changes: dict[str, str], owner: str) -> Config:
@@ -47,6 +55,8 @@ def change(config: Config, changes: dict[str, str], owner: str) -> Config:
     types = typing.get_type_hints(type(config))
     values = {}
     for name, text in changes.items():
+        if name not in types and not has_method(config):
+            continue  # it is meant for the runs of ours beside it
         if name not in types:
             raise unknown(f"field of {owner}", name, types)
         values[name] = _value(name, text, types[name])

@@ -143,7 +143,7 @@ class Store:
                 {name: f"measured_{name}" for name in config if name in part.columns}
             )
             parts.append(part.with_columns(**{name: pl.lit(v) for name, v in config.items()}))
-        return pl.concat(parts, how="vertical") if parts else None
+        return pl.concat(parts, how="diagonal") if parts else None
 
     @contextlib.contextmanager
     def lock(self, cell: Cell) -> Iterator[None]:

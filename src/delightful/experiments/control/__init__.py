@@ -1,7 +1,7 @@
 """Section 6 and Appendix E: continuous control, with Retrace and replay."""
 
-from delightful.experiments.control.claims import claims
-from delightful.experiments.control.config import ControlConfig
+from delightful.experiments.control import claims, external
+from delightful.experiments.control.config import ControlConfig, SacConfig
 from delightful.experiments.control.figures import FIGURES
 from delightful.experiments.control.sweep import SWEEPS
 from delightful.lab.experiment import Experiment
@@ -10,10 +10,10 @@ EXPERIMENT = Experiment(
     name="control",
     title="Continuous control",
     section="Section 6, Appendix E",
-    configs=(ControlConfig,),
+    configs=(ControlConfig, SacConfig),
     sweeps=SWEEPS,
-    figures=FIGURES,
-    claims=claims,
+    figures=FIGURES + external.FIGURES,
+    claims=claims.claims + external.claims,
     remarks=(
         "Advantages are taken on fresh draws: at every replayed state actions are drawn from the "
         "current policy, valued by the target critic, and U = Q − mean over the draws; our reading "

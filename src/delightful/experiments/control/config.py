@@ -28,8 +28,8 @@ class ControlConfig:
     max_surprisal: float = stated(10.0, "we clip surprisal to [−10, 10] (Algorithm 2); DG's own")
     max_ratio: float = chosen(
         3.0,
-        "PPO's own, its dual clip (Ye et al. 2020): with draws of the current policy, ratios to the "
-        "target's are without bound where U < 0, and PPO diverged on cartpole:swingup",
+        "PPO's dual clip (Ye et al. 2020): with draws of the current policy, ratios to that of the "
+        "target are without bound where U < 0, and PPO diverged on cartpole:swingup",
     )
     length: int = chosen(8, "steps of a replayed sequence; long enough for Retrace to look ahead")
     draws: int = chosen(4, "actions drawn from the policy at each replayed state")
@@ -54,7 +54,7 @@ class ControlConfig:
         "density",
         "−log π(a), the paper's; or mode, log π(mode) − log π(a), which is never negative",
     )
-    records: int = chosen(30, "how often along training the policy is evaluated")
+    records: int = chosen(100, "how often along training the policy is evaluated")
     episodes: int = chosen(4, "per evaluation, of the mean action; and as many of drawn ones")
 
     @property
@@ -88,6 +88,29 @@ class ControlConfig:
         require(enough, rule, self.random_steps)
 
 
+@dataclass(frozen=True)
+class SacConfig:
+    """SBX's SAC, an agent of others, with the defaults of its authors."""
+
+    agent: str = stated(
+        "SAC (SBX)", "SAC with automatic entropy adjustment, in a codebase not ours"
+    )
+    task: str = stated("cheetah:run", "the tasks of the others")
+    steps: int = stated(10_000_000, "10 million environment steps")
+    every: int = chosen(
+        8, "environment steps per update, as ours; 1, its own default, at the paper's scale"
+    )
+    records: int = chosen(100, "how often along training the policy is evaluated, as ours")
+    episodes: int = chosen(4, "per evaluation, of the mean action, as ours")
+
+    def check(self) -> None:
+        check_name(self.task)
+        for name in ("every", "records", "episodes"):
+            require(getattr(self, name) >= 1, f"{name} must be at least 1", getattr(self, name))
+        divides = self.steps >= 1 and self.steps % self.records == 0
+        require(divides, "steps must be a multiple of records", f"{self.steps}/{self.records}")
+
+
 SLOW = {"dog": 25.0, "humanoid_CMU": 8.0, "humanoid": 4.0, "quadruped": 4.0, "swimmer": 2.0}
 """How much longer than most a domain's steps take, roughly."""
 
@@ -110,3 +133,12 @@ TRAIN = Program(
     _seconds,
     resumes=True,
 )
+
+
+def _sac_seconds(config: SacConfig) -> float:
+    acting = 4e-4 * SLOW.get(config.task.partition(":")[0], 1.0)
+    evaluated = config.records * config.episodes * 1000
+    return config.steps / config.every * 7e-3 + (config.steps + evaluated) * acting
+
+
+SAC = Program("control/sac", 1, "delightful.experiments.control.sac:run", 1, 15.0, _sac_seconds)

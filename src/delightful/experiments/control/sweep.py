@@ -6,7 +6,7 @@ The quick scale has 7 tasks of the paper's 28 and a 33rd of its steps.
 from collections.abc import Callable
 from dataclasses import replace
 
-from delightful.experiments.control.config import TRAIN, ControlConfig
+from delightful.experiments.control.config import SAC, TRAIN, ControlConfig, SacConfig
 from delightful.experiments.control.tasks import BENCHMARKING, DOG_AND_QUADRUPED
 from delightful.lab.cells import Sweep
 
@@ -39,7 +39,9 @@ _SMOKE = ControlConfig(
 def base(scale: str) -> ControlConfig:
     if scale == "smoke":
         return _SMOKE
-    return replace(ControlConfig(), steps=QUICK_STEPS) if scale == "quick" else ControlConfig()
+    if scale == "quick":
+        return replace(ControlConfig(), steps=QUICK_STEPS, records=30)
+    return ControlConfig()
 
 
 def _on(scale: str, tasks: tuple[str, ...], methods: tuple[str, ...]) -> list[ControlConfig]:
@@ -77,6 +79,16 @@ def _surprisal(scale: str) -> list[ControlConfig]:
     return [replace(c, surprisal=kind) for c in configs for kind in ("density", "mode")]
 
 
+def _external(scale: str) -> list[SacConfig]:
+    """SBX's SAC on the tasks of ours: at the paper's scale as its authors run it."""
+    every = 1 if scale == "paper" else SacConfig().every
+    ours = dict.fromkeys((c.task, c.steps, c.records, c.episodes) for c in _tasks(scale))
+    return [
+        SacConfig(task=task, steps=steps, every=every, records=records, episodes=episodes)
+        for task, steps, records, episodes in ours
+    ]
+
+
 _SEEDS = {"smoke": 1, "quick": 2, "paper": 3}
 _NEEDS = ("dm_control", "mujoco", "gymnasium")
 
@@ -92,4 +104,15 @@ DOGS = _sweep("dogs", _dogs)
 TUNING = _sweep("tuning", _tuning)
 SURPRISAL = _sweep("surprisal", _surprisal)
 
-SWEEPS = (TASKS, HUMANOID, DOGS, TUNING, SURPRISAL)
+EXTERNAL = Sweep(
+    "control/external",
+    SAC,
+    _external,
+    _SEEDS,
+    needs=(*_NEEDS, "stable_baselines3", "sbx"),
+    extra="sac",
+    in_part=True,
+    beside=TASKS,
+)
+
+SWEEPS = (TASKS, HUMANOID, DOGS, TUNING, SURPRISAL, EXTERNAL)

@@ -1,0 +1,110 @@
+"""SAC of Stable-Baselines3 and of SBX on tasks of the suite, as their users would set it up."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from delightful.experiments.control import pools
+from delightful.experiments.control.acting import generator
+from delightful.experiments.control.config import ControlConfig, SacConfig
+from delightful.lab.cells import Curves
+
+
+class Task(gymnasium.Env):  # type: ignore[misc]
+    """A task of dm_control with Gymnasium's interface."""
+
+    def __init__(self, name: str, seed: int) -> None:
+        self._task = pools.SuiteTask(name, seed)
+        self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (self._task.observed,))
+        self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (self._task.actions,))
+
+    def reset(self, **_: Any) -> tuple[np.ndarray, dict[str, Any]]:
+        return self._task.reset(), {}
+
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        observation, reward, ended, cut = self._task.step(action)
+        return observation, reward, ended, cut, {}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What SAC is given of ours; all else is the library's own default."""
+
+    task: str
+    every: int
+    batch: int = ControlConfig().batch
+    width: int = ControlConfig().width
+    learning_rate: float = ControlConfig().learning_rate
+    discount: float = ControlConfig().discount
+    actors: int = ControlConfig().actors
+    random_steps: int = ControlConfig().random_steps
+    replay: int = 1_000_000
+
+
+def agent(library: str, settings: Settings, seed: int) -> Any:
+    """SAC with as many updates per environment step as ours."""
+    from stable_baselines3.common.vec_env import DummyVecEnv
+
+    if library == "sb3":
+        from stable_baselines3 import SAC
+    else:
+        from sbx import SAC
+    count = settings.actors
+    seeds = generator(seed, 4).integers(2**31, size=count)
+    made = [partial(Task, settings.task, int(one)) for one in seeds]
+    return SAC(
+        "MlpPolicy",
+        DummyVecEnv(made),
+        learning_rate=settings.learning_rate,
+        batch_size=settings.batch,
+        gamma=settings.discount,
+        buffer_size=settings.replay,
+        policy_kwargs={"net_arch": [settings.width, settings.width]},
+        train_freq=max(1, settings.every // count),
+        gradient_steps=max(1, count // settings.every),
+        learning_starts=settings.random_steps,
+        seed=seed,
+    )
+
+
+def trainer(library: str, settings: Settings, steps: int) -> Callable[[], object]:
+    """Trains for `steps` environment steps at each call, going on from the last."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        sac = agent(library, settings, 0)
+        sac.learn(settings.random_steps + 100, reset_num_timesteps=False)  # compiles
+    return lambda: sac.learn(steps, reset_num_timesteps=False)
+
+
+def run(config: SacConfig, seeds: np.ndarray) -> Curves:
+    """Returns of the mean action along SBX's training."""
+    every = config.steps // config.records
+    found = []
+    for seed in map(int, seeds):
+        sac = agent("sbx", Settings(config.task, config.every), seed)
+        returns = []
+        for record in range(1, config.records + 1):
+            sac.learn(every, reset_num_timesteps=False)
+            returns.append(_evaluate(sac, config, seed, record))
+        found.append(returns)
+    steps = every * np.arange(1, config.records + 1)
+    return {"step": steps, "deterministic": np.array(found)}
+
+
+def _evaluate(sac: Any, config: SacConfig, seed: int, record: int) -> float:
+    pool = pools.make(config.task, config.episodes, int(generator(seed, 3, record).integers(2**31)))
+    observation, running = pool.reset(), np.ones(config.episodes, bool)
+    returns = np.zeros(config.episodes)
+    for _ in range(pools.LONGEST):
+        action, _ = sac.predict(observation, deterministic=True)
+        observation, reward, ended, cut = pool.step(action)
+        returns += np.where(running, reward, 0)
+        running &= ~(ended | cut)
+        if not running.any():
+            break
+    return float(returns.mean())
