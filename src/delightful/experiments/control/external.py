@@ -72,8 +72,8 @@ def along(table: pl.DataFrame) -> Drawing:
     axis.set(xlabel="step", ylabel=f"regret, mean of {tasks} tasks", ylim=(0, None))
     axis.locator_params(axis="x", nbins=4)
     style.legend(axis)
-    shown = [numbers, points.with_columns(pl.col("step").cast(pl.Int32), metric=pl.lit("regret"))]
-    return Drawing(figure, pl.concat(shown, how="diagonal"))
+    points = points.with_columns(pl.col("step").cast(numbers["step"].dtype))
+    return Drawing(figure, pl.concat([numbers, points], how="diagonal"))
 
 
 def by_task(table: pl.DataFrame) -> Drawing:

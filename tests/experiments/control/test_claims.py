@@ -1,0 +1,174 @@
+"""Claims and figures on tables made up so that the answer is known."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from delightful.experiments.control import EXPERIMENT, claims, external, figures, published, scores
+from delightful.experiments.control.sweep import SWEEPS, TASKS
+from delightful.lab import style
+from delightful.lab.cells import Plan
+from delightful.lab.errors import LabError
+from delightful.lab.experiment import NotMeasuredError
+
+STEPS = 1000
+GOOD = {"dg": 900.0, "pg": 500.0, "ppo": 600.0, "mpo": 700.0}
+
+
+def runs(tasks, seeds=2, steps=STEPS, **more):
+    """Returns that rise in a line to each task's and method's end, seeds a little apart."""
+    parts = []
+    for task, ends in tasks.items():
+        for method, end in ends.items():
+            for seed in range(seeds):
+                step = np.arange(1, 21) * steps // 20
+                rows = {"step": step, "deterministic": (end + seed) * step / steps}
+                rows |= {"task": task, "method": method, "seed": seed, "steps": steps} | more
+                parts.append(pl.DataFrame(rows))
+    return pl.concat(parts)
+
+
+def test_dg_ahead_everywhere_reproduces_the_main_claims():
+    table = runs({"cheetah:run": GOOD, "hopper:hop": GOOD | {"pg": 5.0}, "walker:walk": GOOD})
+    for check in (claims.majority, claims.never_worst, claims.lowest_regret, claims.pg_hopper):
+        finding = check(table)
+        assert finding.verdict == "reproduced", finding
+        assert "of 28 tasks" in finding.note
+    assert claims.majority(table).value == 1
+    assert claims.never_worst(table).value == 0
+
+
+def test_dg_behind_everywhere_does_not():
+    bad = GOOD | {"dg": 100.0}
+    table = runs({"cheetah:run": bad, "hopper:hop": bad})
+    for check in (claims.majority, claims.never_worst, claims.lowest_regret, claims.pg_hopper):
+        assert check(table).verdict == "not reproduced"
+    assert claims.never_worst(table).value == 2
+    assert "cheetah:run, hopper:hop" in claims.never_worst(table).note
+
+
+def test_matching_is_within_five_percent():
+    for end, share in ((670.0, 1.0), (660.0, 0.0)):
+        table = runs({"cheetah:run": GOOD | {"dg": end}})
+        assert claims.majority(table).value == share
+
+
+def test_regret_is_to_the_best_mean_of_any_method_at_any_time():
+    table = runs({"cheetah:run": GOOD}, seeds=1)
+    found = scores.with_regret(table).filter(pl.col("step") == STEPS)
+    by_method = dict(zip(found["method"], found["regret"], strict=True))
+    assert by_method == pytest.approx({name: 900.0 - end for name, end in GOOD.items()})
+    steps, regrets = scores.regrets(runs({"a": GOOD, "b": {k: v / 2 for k, v in GOOD.items()}}))
+    assert len(steps) == 20
+    assert regrets["pg"][0, -1] == pytest.approx((901 - 500 - 0.5 + 451 - 250.5) / 2, abs=1.0)
+
+
+def test_only_tasks_and_seeds_of_every_method_are_compared():
+    whole, part = runs({"cheetah:run": GOOD}), runs({"walker:walk": {"dg": 1.0, "pg": 900.0}})
+    table = pl.concat([whole, part])
+    assert scores.complete(table)["task"].unique().to_list() == ["cheetah:run"]
+    assert claims.majority(table).verdict == "reproduced"
+    later = runs({"cheetah:run": {"dg": 1.0}}, seeds=3).filter(pl.col("seed") == 2)
+    assert scores.complete(pl.concat([whole, later]))["seed"].n_unique() == 2
+    with pytest.raises(NotMeasuredError, match="no task"):
+        scores.complete(pl.concat([part, runs({"cheetah:run": {"mpo": 1.0, "dg": 2.0}})]))
+    with pytest.raises(NotMeasuredError, match="not enough"):
+        scores.complete(runs({"cheetah:run": {"pg": 1.0, "mpo": 2.0}}))
+
+
+def test_a_task_that_nobody_learned_decides_nothing():
+    table = runs({"hopper:hop": dict.fromkeys(GOOD, 0.1), "acrobot:swingup": GOOD})
+    with pytest.raises(NotMeasuredError, match="no method has learned"):
+        claims.pg_hopper(table)
+    assert claims.acrobot(table).verdict == "reproduced"
+    with pytest.raises(NotMeasuredError, match="finger:turn_hard"):
+        claims.finger(table)
+
+
+@pytest.mark.parametrize(("best", "verdict"), [(510.0, "reproduced"), (800.0, "not reproduced")])
+def test_sensitivity_is_the_best_over_the_default(best, verdict):
+    ends = {"ppo": 500.0, "ppo:clip=0.01": 100.0, "ppo:clip=100.0": best}
+    ends |= {"mpo": 500.0, "mpo:temperature=0.001": 100.0, "mpo:temperature=1000.0": best}
+    table = runs({"cartpole:swingup": ends})
+    for check in (claims.ppo_clip, claims.mpo_temperature):
+        finding = check(table)
+        assert finding.verdict == verdict
+        assert finding.value == pytest.approx((best + 0.5) / 500.5, rel=1e-3)
+    with style.context():
+        drawing = figures.tuning(table)
+    assert set(drawing.numbers["method"]) == {"ppo", "mpo"}
+    assert drawing.numbers.height == 6
+
+
+def test_one_seed_has_no_interval_and_is_not_sure():
+    table = runs({"cheetah:run": GOOD}, seeds=1)
+    assert np.isnan(claims.majority(table).low)
+    assert claims.lowest_regret(table).verdict == "partly"
+
+
+@pytest.fixture
+def beside(tmp_path, monkeypatch):
+    """DG at 900 and SAC at 300 on two tasks, with a file of public scores."""
+    tasks = ("cheetah:run", "ball_in_cup:catch")
+    ours = runs(dict.fromkeys(tasks, GOOD)).with_columns(every=pl.lit(8))
+    theirs = runs(dict.fromkeys(tasks, {"x": 300.0})).drop("method")
+    theirs = theirs.with_columns(agent=pl.lit("SAC (SBX)"), every=pl.lit(8))
+    path = tmp_path / "scores.csv"
+    path.write_text(
+        "source,algo,task,action_repeat,env_steps,mean\n"
+        "a,MPO,cheetah-run,1,500,600\na,MPO,cheetah-run,1,1200,950\na,MPO,cup-catch,1,1000,990\n"
+        "b,SAC,cheetah-run,2,1000,999\nb,SAC,cheetah-jump,1,1000,999\n"
+    )
+    monkeypatch.setenv(published.VARIABLE, str(path))
+    return pl.concat([ours, theirs], how="diagonal"), path
+
+
+def test_others_are_compared_at_the_step_nearest_to_ours(beside):
+    table, path = beside
+    found = published.read(path)
+    assert found["agent"].unique().to_list() == ["a MPO"]  # frames repeated, or another task
+    runs_, others = external.with_regret(table)
+    assert sorted(others["score"].to_list()) == [950.0, 990.0]
+    assert set(runs_["best"].to_list()) == {950.0, 990.0}
+    finding = external.tuned(table)
+    assert finding.verdict == "partly"  # ahead of SAC, but the public MPO is ahead of it
+    assert "a MPO 0" in finding.note
+    with style.context():
+        for draw in (external.along, external.by_task):
+            assert "a MPO" in set(draw(table).numbers["agent"])
+
+
+def test_without_public_scores_sac_alone_is_compared(beside, monkeypatch):
+    monkeypatch.delenv(published.VARIABLE)
+    assert external.tuned(beside[0]).verdict == "reproduced"
+    with pytest.raises(NotMeasuredError, match="SAC"):
+        external.tuned(runs({"cheetah:run": GOOD}))
+
+
+def test_a_file_of_scores_that_cannot_be_used_is_named(tmp_path):
+    with pytest.raises(LabError, match="no such"):
+        published.read(tmp_path / "no such file.csv")
+    path = tmp_path / "other.csv"
+    path.write_text("algo,task\nMPO,cheetah-run\n")
+    with pytest.raises(LabError, match="no column env_steps and no mean"):
+        published.read(path)
+
+
+def test_every_figure_is_drawn_from_part_of_its_runs():
+    table = runs({"cheetah:run": GOOD, "walker:walk": {"dg": 3.0}}, inverted=0.1)
+    table = table.with_columns(surprisal=pl.lit("density"))
+    with style.context():
+        for draw in (figures.rewards, figures.curves, figures.regret, figures.inversion):
+            assert draw(table).numbers.height > 0
+
+
+def test_every_scale_has_its_cells_and_the_paper_its_84_runs_of_each_method():
+    cells = TASKS.cells(Plan("paper"))
+    assert len(cells) == 28 * 4 * 3
+    assert {cell.config.steps for cell in cells} == {10_000_000}
+    assert len(TASKS.cells(Plan("quick"))) == 7 * 4 * 2
+    for sweep in SWEEPS:
+        for scale in sweep.seeds:
+            assert sweep.cells(Plan(scale))
+    drawn = {figure.sweep.name for figure in EXPERIMENT.figures}
+    assert drawn == {sweep.name for sweep in SWEEPS}
