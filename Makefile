@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 
-.PHONY: reproduce test test-plugins results clean
+.PHONY: reproduce test test-plugins results results-control clean
 
 reproduce: $(VENV)/.lab            ## run, draw and check the paper; the report is results/report/report.html
 	$(VENV)/bin/delightful reproduce
@@ -34,11 +34,19 @@ results: $(VENV)/.lab $(VENV)-plugins/.ready $(VENV)-verl/.ready              ##
 	$(VENV)/bin/delightful run tokens --scale quick
 	$(VENV)-plugins/bin/delightful run stacks --scale quick
 	$(VENV)-verl/bin/delightful run stacks/verl --scale quick
-	$(VENV)/bin/delightful report --out docs/results
+	$(VENV)/bin/delightful report gate bandit contexts mnist tokens stacks --out docs/results
 	$(VENV)/bin/python docs/refresh.py
 
+# Its runs are kept in docs/results/control, so that they can be made in several sittings.
+CONTROL = --scale quick --store docs/results/control
+results-control: $(VENV)-sac/.ready            ## refresh docs/results/control: about five hours
+	$(VENV)-sac/bin/delightful run control/tasks $(CONTROL)
+	$(VENV)-sac/bin/delightful run control/tuning control/surprisal control/external $(CONTROL)
+	$(VENV)-sac/bin/delightful report control --store docs/results/control --out docs/results/control
+	$(VENV)-sac/bin/python docs/refresh.py
+
 clean:
-	rm -rf $(VENV) $(VENV)-plugins $(VENV)-verl
+	rm -rf $(VENV) $(VENV)-plugins $(VENV)-verl $(VENV)-sac
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -54,6 +62,7 @@ $(VENV)/.test: $(VENV)/bin/python pyproject.toml
 
 $(VENV)-plugins/.ready: EXTRAS = test,trl,sb3,rllib,torchrl,control
 $(VENV)-verl/.ready: EXTRAS = test,verl
+$(VENV)-sac/.ready: EXTRAS = sac
 $(VENV)-%/.ready: pyproject.toml
 	$(PYTHON) -m venv $(@D)
 	$(@D)/bin/pip install --quiet --upgrade pip

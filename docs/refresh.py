@@ -1,4 +1,4 @@
-"""Put what docs/results holds into README.md and docs/plugins.md, between their markers."""
+"""Put what docs/results holds into README.md and the docs, between their markers."""
 
 import json
 from pathlib import Path
@@ -8,6 +8,7 @@ import polars as pl
 from delightful.experiments import EXPERIMENTS
 from delightful.experiments.stacks.figures import PLAIN, SPANS, TITLES
 from delightful.lab.experiment import VERDICTS
+from delightful.weights import METHODS
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "docs" / "results"
@@ -61,6 +62,22 @@ def stacks() -> str:
     )
 
 
+def control() -> str:
+    """Final returns by task and method, mean over seeds and each seed's."""
+    rows = pl.read_csv(RESULTS / "control" / "figures" / "control-rewards.csv")
+    methods = [name for name in ("pg", "ppo", "mpo", "dg") if name in set(rows["method"])]
+    lines = [f"| final return | {' | '.join(METHODS[name].label for name in methods)} |"]
+    lines.append(f"|---|{'---|' * len(methods)}")
+    for (task,), mine in rows.group_by("task", maintain_order=True):
+        shown = []
+        for name in methods:
+            found = mine.filter(pl.col("method") == name).sort("seed")["final"].to_list()
+            each = ", ".join(f"{value:.0f}" for value in found)
+            shown.append(f"{sum(found) / len(found):.0f} ({each})" if found else "")
+        lines.append(f"| {task} | {' | '.join(shown)} |")
+    return "\n".join([*lines, "", "Mean over seeds (each seed's).", ""])
+
+
 def _interval(row: dict, sign: str = "") -> str:
     digits = ".3f" if abs(row["high"] - row["low"]) < 1 else ".0f"
     mean, low, high = (f"{row[name]:{sign}{digits}}" for name in ("mean", "low", "high"))
@@ -77,8 +94,13 @@ def refreshed(text: str, name: str, content: str) -> str:
 
 def pages() -> dict[Path, str]:
     """Every page that is refreshed, as it should be."""
-    rows = json.loads((RESULTS / "claims.json").read_text("utf-8"))
-    given = {"README.md": ("claims", summary(rows)), "docs/plugins.md": ("stacks", stacks())}
+    files = (RESULTS / "claims.json", RESULTS / "control" / "claims.json")
+    rows = [row for path in files for row in json.loads(path.read_text("utf-8"))]
+    given = {
+        "README.md": ("claims", summary(rows)),
+        "docs/plugins.md": ("stacks", stacks()),
+        "docs/control.md": ("control", control()),
+    }
     return {
         ROOT / path: refreshed((ROOT / path).read_text("utf-8"), *content)
         for path, content in given.items()

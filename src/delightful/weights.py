@@ -260,6 +260,7 @@ def _clipped(batch: Batch, advantage: Array, clip: float | Array) -> Array:
     if batch.old_log_prob is None:
         return advantage
     xp = batch.xp
-    ratio = xp.exp(stop_gradient(batch.log_prob) - batch.old_log_prob)
+    with np.errstate(over="ignore"):  # ∞ is meant, and NumPy alone would warn of it
+        ratio = xp.exp(stop_gradient(batch.log_prob) - batch.old_log_prob)
     active = ((advantage > 0) & (ratio > 1 + clip)) | ((advantage < 0) & (ratio < 1 - clip))
     return xp.where(active, xp.zeros_like(ratio), product(xp, advantage, ratio))

@@ -77,6 +77,28 @@ def test_ppo_weighs_by_the_gradient_of_the_clipped_surrogate(
     same(weights(lib, "ppo", U, log_prob, old_log_prob=old, clip=clip), expected)
 
 
+def test_ppo_with_a_dual_clip_ignores_ratios_beyond_it_where_the_advantage_is_negative(
+    lib: Any, batch: Any
+) -> None:
+    U, log_prob, old = batch
+    ratio = np.exp(log_prob - old)
+    plain = clipped_surrogate_gradient(U, log_prob, old, 0.2)
+    beyond = (U < 0) & (ratio > 1.1)
+    assert 0 < np.count_nonzero(beyond & (plain != 0))
+    expected = np.where(beyond, 0, plain)
+    same(weights(lib, "ppo", U, log_prob, old_log_prob=old, max_ratio=1.1), expected)
+
+
+def test_ppo_is_0_where_nothing_was_gained_however_large_the_ratio(lib: Any) -> None:
+    old = np.array([-400.0, -400.0, -1.0])
+    found = weights(lib, "ppo", np.array([0.0, -1.0, -1.0]), np.zeros(3), old_log_prob=old)
+    assert found[0] == 0
+    capped = weights(
+        lib, "ppo", np.array([0.0, -1.0, -1.0]), np.zeros(3), old_log_prob=old, max_ratio=3.0
+    )
+    same(capped, [0.0, 0.0, -np.e])
+
+
 def test_ppo_without_an_old_policy_is_pg(lib: Any, batch: Any) -> None:
     U, log_prob, _ = batch
     same(weights(lib, "ppo", U, log_prob), U)

@@ -154,7 +154,10 @@ def draw(figure: Figure, store: Store, plan: Plan, folder: Path) -> Drawn:
             needed = command("run", figure.sweep.name, plan)
             raise LabError(f"figure {figure.id} needs runs that are missing: give `{needed}`.")
     with style.context():
-        drawing = figure.draw() if table is None else figure.draw(table)
+        try:
+            drawing = figure.draw() if table is None else figure.draw(table)
+        except NotMeasuredError as error:
+            raise NothingToDrawError(f"figure {figure.id} cannot be drawn: {error}.") from None
         png, svg = style.images(drawing.figure)
     if drawing.numbers.is_empty():
         raise NothingToDrawError(

@@ -109,9 +109,8 @@ def test_one_seed_has_no_interval_and_is_not_sure():
 @pytest.fixture
 def beside(tmp_path, monkeypatch):
     """DG at 900 and SAC at 300 on two tasks, with a file of public scores."""
-    tasks = ("cheetah:run", "ball_in_cup:catch")
-    ours = runs(dict.fromkeys(tasks, GOOD)).with_columns(every=pl.lit(8))
-    theirs = runs(dict.fromkeys(tasks, {"x": 300.0})).drop("method")
+    ours = runs({"cheetah:run": GOOD, "ball_in_cup:catch": GOOD}).with_columns(every=pl.lit(8))
+    theirs = runs({"cheetah:run": {"x": 300.0}, "ball_in_cup:catch": {"x": 300.0}}).drop("method")
     theirs = theirs.with_columns(agent=pl.lit("SAC (SBX)"), every=pl.lit(8))
     path = tmp_path / "scores.csv"
     path.write_text(

@@ -21,7 +21,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from delightful.experiments.control import training
+from delightful.experiments.control import rendering, training
 from delightful.experiments.control.config import ControlConfig
 from delightful.experiments.control.packing import flatten, pack
 from delightful.experiments.control.training import Record
@@ -34,6 +34,8 @@ EVALUATED_EVERY = 10_000  # steps
 
 def run(options: Namespace, changes: dict[str, str]) -> None:
     config = configured(options, changes)
+    if options.render:
+        rendering.check(Path(options.render))  # now, not after hours of training
     name = f"{config.task}-{config.method}-seed{options.seed}".replace(":", "-")
     folder = Path(options.out or Path("runs") / name)
     console = Console(stderr=True, highlight=False, soft_wrap=True, markup=False)
@@ -53,9 +55,7 @@ def run(options: Namespace, changes: dict[str, str]) -> None:
         f"episodes each)"
     )
     if options.render:
-        from delightful.experiments.control.rendering import render
-
-        render(config, weights, options.seed, Path(options.render))
+        rendering.render(config, weights, options.seed, Path(options.render))
         print(f"an episode of it: {options.render}")
 
 

@@ -163,7 +163,7 @@ class SuiteTask:
         return self._joined(step.observation), step.reward, ended, over and not ended
 
     @property
-    def pictures_per_second(self) -> float:
+    def steps_per_second(self) -> float:
         return 1 / float(self._environment.control_timestep())
 
     def picture(self, size: tuple[int, int]) -> np.ndarray:
@@ -211,7 +211,7 @@ class _Gym:
         return np.ravel(observation).astype(np.float32), float(reward), ended, cut and not ended
 
     @property
-    def pictures_per_second(self) -> float:
+    def steps_per_second(self) -> float:
         return float(self._environment.metadata.get("render_fps", 30))
 
     def picture(self, _: tuple[int, int]) -> np.ndarray:
@@ -227,14 +227,17 @@ def filmed(
     one: Any = _Gym(task.removeprefix(GYM), seed, film=True) if task.startswith(GYM) else None
     one = one or SuiteTask(task, seed)
     seen, frames = one.reset(), []
-    for _ in range(LONGEST):
-        frames.append(one.picture(size))
+    each = max(1, round(one.steps_per_second / PICTURES))  # more are not seen, and drawing is slow
+    for i in range(LONGEST):
+        if i % each == 0:
+            frames.append(one.picture(size))
         seen, _, ended, cut = one.step(act(seen))
         if ended or cut:
             break
-    return frames, one.pictures_per_second
+    return frames, one.steps_per_second / each
 
 
+PICTURES = 30  # per second
 LONGEST = 10_000  # steps of an episode that is looked at; lqr's have no limit of their own
 
 

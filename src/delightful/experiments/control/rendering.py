@@ -14,15 +14,20 @@ from delightful.experiments.control.config import ControlConfig
 from delightful.experiments.control.pools import filmed
 from delightful.lab.errors import LabError
 
-SIZE = (480, 640)
+SIZE = (240, 320)  # a picture takes a processor that draws by itself a tenth of a second
 
 
-def render(config: ControlConfig, weights: dict[str, Any], seed: int, path: Path) -> None:
-    """One episode of the mean action, to an mp4 file."""
+def check(path: Path) -> None:
+    """Refuse what could not be written, before there is anything to film."""
     if path.suffix != ".mp4":
         raise LabError(f"--render must name an .mp4 file, got {path}.")
     if find_spec("imageio_ffmpeg") is None:
         raise LabError("--render needs imageio-ffmpeg: pip install 'delightful-rl[control]'.")
+
+
+def render(config: ControlConfig, weights: dict[str, Any], seed: int, path: Path) -> None:
+    """One episode of the mean action, to an mp4 file."""
+    check(path)
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_film, args=(theirs, config, weights, seed, path))
