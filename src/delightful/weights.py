@@ -20,6 +20,7 @@ from delightful.gate import Level, Whiten, gate_of_batch, surprisal_of_batch
 from delightful.precise import product, sigmoid_of_delight
 
 _WORDS = ("level", "whiten")  # options whose value is a word; all others are numbers
+_MAX_LOG_RATIO = 80.0  # beyond it float32 overflows, and ∞·0 would make NaN of U = 0
 _EPSILON = 1e-8  # keeps a group of equal advantages from dividing by zero
 
 
@@ -260,7 +261,7 @@ def _clipped(batch: Batch, advantage: Array, clip: float | Array) -> Array:
     if batch.old_log_prob is None:
         return advantage
     xp = batch.xp
-    with np.errstate(over="ignore"):  # ∞ is meant, and NumPy alone would warn of it
-        ratio = xp.exp(stop_gradient(batch.log_prob) - batch.old_log_prob)
+    log_ratio = stop_gradient(batch.log_prob) - batch.old_log_prob
+    ratio = xp.exp(xp.clip(log_ratio, None, _MAX_LOG_RATIO))
     active = ((advantage > 0) & (ratio > 1 + clip)) | ((advantage < 0) & (ratio < 1 - clip))
-    return xp.where(active, xp.zeros_like(ratio), product(xp, advantage, ratio))
+    return xp.where(active, xp.zeros_like(ratio), ratio * advantage)

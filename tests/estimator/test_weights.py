@@ -84,7 +84,7 @@ def test_ppo_with_a_dual_clip_ignores_ratios_beyond_it_where_the_advantage_is_ne
     ratio = np.exp(log_prob - old)
     plain = clipped_surrogate_gradient(U, log_prob, old, 0.2)
     beyond = (U < 0) & (ratio > 1.1)
-    assert 0 < np.count_nonzero(beyond & (plain != 0))
+    assert np.any(beyond & (plain != 0))
     expected = np.where(beyond, 0, plain)
     same(weights(lib, "ppo", U, log_prob, old_log_prob=old, max_ratio=1.1), expected)
 

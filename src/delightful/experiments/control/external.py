@@ -127,9 +127,10 @@ def tuned(table: pl.DataFrame) -> Finding:
     said = ", ".join(f"{row['agent']} {row['regret']:.0f}" for row in rows) or "none were given"
     late = runs.filter((pl.col("agent") == "DG") & (pl.col("step") > (1 - LAST) * pl.col("steps")))
     end = float(late["regret"].mean())  # type: ignore[arg-type]
+    every = runs["every"].to_list()[0]
     ahead = bool(np.all(full["regret"].to_numpy() > end)) if len(full) else True
     note = (
-        f"{extent(runs)}, SAC with its defaults and one update per {runs['every'].max()} steps; "
+        f"{extent(runs)}, SAC with its defaults and one update per {every} steps; "
         f"regret at the end: DG {end:.0f}; public scores: {said}"
     )
     gap = gaps[closest]
