@@ -1,9 +1,23 @@
-"""The experiments, by name: the paper's, and beyond it. A new one is a folder and a line here."""
+"""The experiments, by name: the paper's, and beyond it. A new one is a folder and a word here.
 
-from delightful.experiments import bandit, contexts, control, gate, mnist, stacks, tokens
-from delightful.lab.experiment import Experiment
+They are imported when they are asked for: a worker needs one program, and neither tables nor
+figures.
+"""
 
-EXPERIMENTS: dict[str, Experiment] = {
-    module.EXPERIMENT.name: module.EXPERIMENT
-    for module in (gate, bandit, contexts, mnist, tokens, control, stacks)
-}
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from delightful.lab.experiment import Experiment
+
+    EXPERIMENTS: dict[str, Experiment]
+
+NAMES = ("gate", "bandit", "contexts", "mnist", "tokens", "control", "stacks")
+
+
+def __getattr__(name: str) -> Any:
+    if name != "EXPERIMENTS":
+        raise AttributeError(name)
+    found = {one: importlib.import_module(f"{__name__}.{one}").EXPERIMENT for one in NAMES}
+    globals()["EXPERIMENTS"] = found
+    return found

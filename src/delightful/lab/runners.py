@@ -4,17 +4,14 @@ Every runner calls `run_cell`, so all of them store the same bytes; what differs
 A runner yields each cell as it is finished, in no particular order.
 """
 
-import contextlib
 import multiprocessing
 import os
 import shutil
-import signal
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
 from typing import Any
 
@@ -23,6 +20,7 @@ import numpy as np
 from delightful.lab.cells import Cell
 from delightful.lab.compiling import single_threaded
 from delightful.lab.errors import LabError
+from delightful.lab.signals import deaf_to_ctrl_c
 from delightful.lab.store import Store
 
 
@@ -84,23 +82,6 @@ def run_local(cells: Sequence[Cell], store: Store, workers: int) -> Iterator[tup
             process.join()
         if manager is not None:  # still at work when Python ends, it would write to a closed pipe
             manager.join(timeout=5)
-
-
-@contextlib.contextmanager
-def deaf_to_ctrl_c() -> Iterator[None]:
-    """Processes that are started meanwhile never hear a Ctrl-C; this one hears it afterwards.
-
-    Blocked, not ignored: that is inherited too, and a Ctrl-C is kept and not lost.
-    """
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    resource_tracker.ensure_running()  # now, since it unblocks the signal as it starts
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 def run(cells: Sequence[Cell], store: Store, workers: int) -> Iterator[tuple[Cell, float]]:

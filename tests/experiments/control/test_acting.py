@@ -5,9 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from delightful.experiments.control import acting, agent, networks, training
+from delightful.experiments.control import acting, agent, policy, training
 from delightful.experiments.control.acting import CHUNK, Actors
-from delightful.experiments.control.replay import Rows
+from delightful.experiments.control.rows import Rows
 
 
 @pytest.fixture
@@ -38,8 +38,8 @@ def test_rows_follow_each_other_and_episodes_are_whole(small, weights):
 
 def test_log_densities_are_those_of_the_policy_that_acted(small, weights):
     rows, _ = Actors(small, 0).collect(weights)
-    mean, deviation = networks.policy(small, weights, rows.observation)
-    expected = networks.log_density(mean, deviation, rows.action)
+    mean, deviation = policy.gaussian(small, weights, rows.observation)
+    expected = policy.log_density(mean, deviation, rows.action)
     np.testing.assert_allclose(rows.log_prob, expected, rtol=1e-4, atol=1e-5)
     drawn, _ = Actors(small, 0).collect(None)
     np.testing.assert_allclose(drawn.log_prob, np.log(0.5))

@@ -39,6 +39,7 @@ def delightful(folder, environment, *arguments):
     )
 
 
+@pytest.mark.slow
 def test_a_run_leaves_its_log_its_policy_and_a_board_and_is_not_run_twice(tmp_path, environment):
     first = delightful(tmp_path, environment, "gym:misbehaving:Toy-v0", *SMALL)
     assert first.returncode == 0, first.stderr
@@ -58,6 +59,7 @@ def test_a_run_leaves_its_log_its_policy_and_a_board_and_is_not_run_twice(tmp_pa
     assert (folder / "log.jsonl").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_was_done(tmp_path, environment):
     arguments = ("gym:misbehaving:Toy-v0", *SMALL, "--steps", "200000", "--set", "records=200")
     process = subprocess.Popen(

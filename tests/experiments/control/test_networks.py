@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from delightful.experiments.control import networks
+from delightful.experiments.control import networks, policy
 from delightful.experiments.control.config import ControlConfig
 
 CONFIG = ControlConfig(width=16)
@@ -17,8 +17,8 @@ def test_numpy_and_jax_have_one_policy():
     actor = networks.initial_actor(KEY, CONFIG, 5, 3)
     actor = jax.tree.map(lambda x: x + 0.3 * jnp.cos(jnp.arange(x.size).reshape(x.shape)), actor)
     observation = np.random.default_rng(0).normal(size=(7, 5)).astype(np.float32)
-    ours = networks.policy(CONFIG, jax.tree.map(np.asarray, actor), observation)
-    theirs = networks.policy(CONFIG, actor, jnp.asarray(observation))
+    ours = policy.gaussian(CONFIG, jax.tree.map(np.asarray, actor), observation)
+    theirs = policy.gaussian(CONFIG, actor, jnp.asarray(observation))
     for one, other in zip(ours, theirs, strict=True):
         assert isinstance(one, np.ndarray)
         assert one.dtype == np.float32
@@ -27,7 +27,7 @@ def test_numpy_and_jax_have_one_policy():
 
 def test_the_policy_starts_at_rest_with_the_first_deviation():
     actor = networks.initial_actor(KEY, CONFIG, 5, 3)
-    mean, deviation = networks.policy(CONFIG, actor, jax.random.normal(KEY, (100, 5)))
+    mean, deviation = policy.gaussian(CONFIG, actor, jax.random.normal(KEY, (100, 5)))
     assert np.abs(mean).max() < 0.5
     assert np.mean(deviation) == pytest.approx(CONFIG.deviation, abs=0.05)
 
@@ -35,7 +35,7 @@ def test_the_policy_starts_at_rest_with_the_first_deviation():
 def test_mean_and_deviation_stay_in_bounds_whatever_the_weights():
     actor = networks.initial_actor(KEY, CONFIG, 5, 3)
     actor = jax.tree.map(lambda x: 1e3 * x, actor)
-    mean, deviation = networks.policy(CONFIG, actor, jax.random.normal(KEY, (100, 5)))
+    mean, deviation = policy.gaussian(CONFIG, actor, jax.random.normal(KEY, (100, 5)))
     assert np.all(np.abs(mean) <= 1)
     assert np.all(deviation >= CONFIG.least_deviation)
     assert np.all(deviation <= CONFIG.most_deviation)
@@ -64,7 +64,7 @@ def test_the_gaussian_is_scipys():
     mean, action = rng.normal(size=(2, 10, 3))
     deviation = rng.uniform(0.1, 2, (10, 3))
     expected = stats.norm(mean, deviation).logpdf(action).sum(-1)
-    np.testing.assert_allclose(networks.log_density(mean, deviation, action), expected)
+    np.testing.assert_allclose(policy.log_density(mean, deviation, action), expected)
 
 
 def test_the_two_parts_of_the_divergence_make_it_up():

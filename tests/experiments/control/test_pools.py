@@ -314,6 +314,7 @@ def test_episodes_begin_alike(task):
 
 
 @pytest.mark.parametrize("task", ["cartpole:balance", "cheetah:run"])
+@pytest.mark.slow
 def test_random_actions_earn_the_same(task):
     rng = np.random.default_rng(1)
 

@@ -4,7 +4,8 @@ import jax
 import numpy as np
 import pytest
 
-from delightful.experiments.control.replay import Rows, add, empty, sample
+from delightful.experiments.control.replay import add, empty, sample
+from delightful.experiments.control.rows import Rows
 
 CHUNK, ACTORS = 5, 2
 

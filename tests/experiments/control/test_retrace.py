@@ -30,7 +30,7 @@ def batch(seed, length=6, sequences=3):
 
 
 @settings(deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(1, 9), st.floats(0, 1))
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 8]), st.floats(0, 1))
 def test_is_its_definition(seed, length, trace):
     arrays = batch(seed, length)
     found = targets(*map(jnp.asarray, arrays), trace)

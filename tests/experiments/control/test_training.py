@@ -61,6 +61,7 @@ def test_a_stopped_run_goes_on_as_if_it_had_not_been(small, whole, tmp_path, chu
     assert same(train(small, 0, tmp_path), whole)
 
 
+@pytest.mark.slow
 def test_it_goes_on_when_the_ring_has_wrapped(small, tmp_path):
     config = dataclasses.replace(small, replay=4 * CHUNK * small.actors)
     count = [0]
@@ -80,6 +81,7 @@ def _run_until_killed(config, folder):
     train(config, 0, folder)
 
 
+@pytest.mark.slow
 def test_kill_9_loses_nothing_but_time(small, tmp_path):
     config = dataclasses.replace(small, steps=8000)
     context = multiprocessing.get_context("spawn")
@@ -103,6 +105,7 @@ def test_a_finished_run_is_not_run_again(small, tmp_path):
     assert time.monotonic() - start < 10
 
 
+@pytest.mark.slow
 def test_dead_actors_are_started_again_and_change_nothing(
     small, whole, tmp_path, monkeypatch, capsys
 ):
@@ -116,6 +119,7 @@ def test_dead_actors_are_started_again_and_change_nothing(
     assert same(found, whole)
 
 
+@pytest.mark.slow
 def test_actors_that_always_die_are_an_error(small, tmp_path, monkeypatch):
     monkeypatch.setenv("DEADLY", str(tmp_path / "no such folder" / "mark"))
     monkeypatch.setattr("misbehaving.Path.touch", lambda _: None)
@@ -124,6 +128,7 @@ def test_actors_that_always_die_are_an_error(small, tmp_path, monkeypatch):
         train(deadly, 0)
 
 
+@pytest.mark.slow
 def test_episodes_with_nan_are_dropped_and_counted(small):
     records, weights = train(dataclasses.replace(small, task="gym:misbehaving:Exploding-v0"), 0)
     assert sum(record["dropped"] for record in records) > 0

@@ -1,31 +1,20 @@
-"""Section 6 and Appendix E: continuous control, with Retrace and replay."""
+"""Section 6 and Appendix E: continuous control, with Retrace and replay.
 
-from delightful.experiments.control import claims, external
-from delightful.experiments.control.config import ControlConfig, SacConfig
-from delightful.experiments.control.figures import FIGURES
-from delightful.experiments.control.sweep import SWEEPS
-from delightful.lab.experiment import Experiment
+EXPERIMENT is imported when it is asked for: the actors' processes import this package, and need
+neither tables nor figures.
+"""
 
-EXPERIMENT = Experiment(
-    name="control",
-    title="Continuous control",
-    section="Section 6, Appendix E",
-    configs=(ControlConfig, SacConfig),
-    sweeps=SWEEPS,
-    figures=FIGURES + external.FIGURES,
-    claims=claims.claims + external.claims,
-    remarks=(
-        "Advantages are taken on fresh draws: at every replayed state actions are drawn from the "
-        "current policy, valued by the target critic, and U = Q − mean over the draws; our reading "
-        "of 'on-policy score terms without importance ratios'. PPO's ratio is to the target's.",
-        "The first layer of both networks is normalised and goes through tanh, the second is ReLU. "
-        "Without it the critic learned cheetah:run faster at first, and then lost it.",
-        "Rewards are normalised by moving averages of their mean and of their square, the end of a "
-        "task being worth what it would be then, so that nothing but the critic's task changes.",
-        "The policy's mean is bounded by tanh, and draws beyond the actions' bounds are clipped by "
-        "the environment and for the critic; the density is that of the draw.",
-        "A step that only begins an episode counts as a step: one in 1,001.",
-        "The paper does not list its 28 tasks. Ours are dm_control's `suite.BENCHMARKING`; dog and "
-        "quadruped, of which the paper mentions dog, are a sweep of their own.",
-    ),
-)
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from delightful.experiments.control.experiment import EXPERIMENT
+
+__all__ = ["EXPERIMENT"]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "EXPERIMENT":
+        raise AttributeError(name)
+    from delightful.experiments.control.experiment import EXPERIMENT
+
+    return EXPERIMENT

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from delightful.experiments.control import networks, pools
+from delightful.experiments.control import policy, pools
 from delightful.experiments.control.config import ControlConfig
-from delightful.experiments.control.replay import Rows
+from delightful.experiments.control.rows import Rows
 
 CHUNK = 91  # rows; an episode of the suite, 1,000 steps and a reset, is eleven chunks
 RESTART = 275  # chunks, 25 such episodes, after which environments are made anew
@@ -38,10 +38,10 @@ def gaussian(
     """Draws from the policy, and their log-densities."""
 
     def act(observation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        mean, deviation = networks.policy(config, dict(weights), observation)
+        mean, deviation = policy.gaussian(config, dict(weights), observation)
         noise = chance.standard_normal(mean.shape, dtype=np.float32)
         action = mean + deviation * noise
-        return action, networks.log_density(mean, deviation, action)
+        return action, policy.log_density(mean, deviation, action)
 
     return act
 
@@ -99,7 +99,7 @@ class Actors:
             return self._collect(uniform(chance, self.actions))
         return self._collect(gaussian(self.config, weights, chance))
 
-    def _collect(self, policy: Policy) -> tuple[Rows, Episodes]:
+    def _collect(self, act: Policy) -> tuple[Rows, Episodes]:
         if self.chunk % RESTART == 0 and self.chunk:
             self._begin()
         count = self.config.actors
@@ -115,7 +115,7 @@ class Actors:
         returns: list[float] = []
         dropped = 0
         for t in range(CHUNK):
-            action, log_prob = policy(self._observation)
+            action, log_prob = act(self._observation)
             step = self._pool.step(action)
             wrong = ~(np.isfinite(step.reward) & np.isfinite(step.observation).all(axis=1))
             valid = ~self._over & ~wrong
@@ -147,7 +147,7 @@ def evaluate(
     observation, running = pool.reset(), np.ones(2 * half, bool)
     returns = np.zeros(2 * half)
     for _ in range(pools.LONGEST):
-        mean, deviation = networks.policy(config, dict(weights), observation)
+        mean, deviation = policy.gaussian(config, dict(weights), observation)
         noise = chance.standard_normal(mean.shape, dtype=np.float32)
         noise[:half] = 0
         observation, reward, ended, cut = pool.step(mean + deviation * noise)

@@ -21,9 +21,9 @@ from delightful.experiments.control import acting
 from delightful.experiments.control.acting import CHUNK, RESTART, Episodes
 from delightful.experiments.control.config import ControlConfig
 from delightful.experiments.control.packing import flatten, nest, pack, unpack
-from delightful.experiments.control.replay import Rows
+from delightful.experiments.control.rows import Rows
 from delightful.lab.errors import LabError
-from delightful.lab.runners import deaf_to_ctrl_c
+from delightful.lab.signals import deaf_to_ctrl_c
 
 TRIES = 3  # at one request
 

@@ -14,7 +14,8 @@ import jax.numpy as jnp
 from delightful.experiments import adam
 from delightful.experiments.control import networks, replay, retrace
 from delightful.experiments.control.config import ControlConfig
-from delightful.experiments.control.networks import Weights
+from delightful.experiments.control.policy import Weights, gaussian, log_density
+from delightful.experiments.control.rows import Rows
 from delightful.gate import gate
 from delightful.lab.compiling import separate
 from delightful.losses import policy_loss
@@ -45,8 +46,8 @@ class Gaussian(NamedTuple):
     def log_prob(self, action: Any) -> Any:
         """Of one action at each state, or of draws, which lie along an axis after the states'."""
         if action.ndim == self.mean.ndim:
-            return networks.log_density(self.mean, self.deviation, action)
-        return networks.log_density(self.mean[:, :, None], self.deviation[:, :, None], action)
+            return log_density(self.mean, self.deviation, action)
+        return log_density(self.mean[:, :, None], self.deviation[:, :, None], action)
 
 
 class Draws(NamedTuple):
@@ -124,11 +125,11 @@ def step(
     rows = replay.sample(memory, pick, config.sequences, config.length)
     learner = _follow_rewards(config, learner, rows)
     policy, back = jax.vjp(
-        lambda actor: Gaussian(*networks.policy(config, actor, rows.observation)), learner.actor
+        lambda actor: Gaussian(*gaussian(config, actor, rows.observation)), learner.actor
     )
     draws = draw(config, learner, rows, policy, drawing)
     critic, of_critic = _improve_critic(config, learner, rows, policy, draws)
-    old = Gaussian(*networks.policy(config, learner.target_actor, rows.observation[:-1]))
+    old = Gaussian(*gaussian(config, learner.target_actor, rows.observation[:-1]))
     along, seen = jax.grad(partial(actor_loss, config, options), has_aux=True)(
         policy, old, rows, draws
     )
@@ -175,7 +176,7 @@ def _next(
 
 
 def draw(
-    config: ControlConfig, learner: Learner, rows: replay.Rows, policy: Gaussian, key: jax.Array
+    config: ControlConfig, learner: Learner, rows: Rows, policy: Gaussian, key: jax.Array
 ) -> Draws:
     """Fresh actions of the current policy at every replayed state, valued by the target critic.
 
@@ -198,7 +199,7 @@ def actor_loss(
     options: Mapping[str, Any],
     policy: Gaussian,
     old: Gaussian,
-    rows: replay.Rows,
+    rows: Rows,
     draws: Draws,
 ) -> tuple[jax.Array, dict[str, jax.Array]]:
     """The method's loss on the draws, and what holds every method's policy up.
@@ -261,7 +262,7 @@ def reward_scale(learner: Learner) -> jax.Array:
     return jnp.maximum(jnp.sqrt(learner.reward_square), LEAST_SCALE)
 
 
-def _follow_rewards(config: ControlConfig, learner: Learner, rows: replay.Rows) -> Learner:
+def _follow_rewards(config: ControlConfig, learner: Learner, rows: Rows) -> Learner:
     """The moving averages, begun as the plain means of what has been seen."""
     rate = jnp.maximum(1 - config.reward_decay, 1 / (learner.steps + 1))
 
@@ -275,7 +276,7 @@ def _follow_rewards(config: ControlConfig, learner: Learner, rows: replay.Rows) 
     )
 
 
-def normalised(config: ControlConfig, learner: Learner, rows: replay.Rows) -> Any:
+def normalised(config: ControlConfig, learner: Learner, rows: Rows) -> Any:
     """Rewards less their mean, by their size; the end of a task is worth what it would be then.
 
     Taking the same from every reward takes the same from every value, if a task that ends is given
@@ -287,7 +288,7 @@ def normalised(config: ControlConfig, learner: Learner, rows: replay.Rows) -> An
 
 
 def _improve_critic(
-    config: ControlConfig, learner: Learner, rows: replay.Rows, policy: Gaussian, draws: Draws
+    config: ControlConfig, learner: Learner, rows: Rows, policy: Gaussian, draws: Draws
 ) -> tuple[tuple[Weights, adam.Adam], dict[str, jax.Array]]:
     observation, action = rows.observation[:-1], rows.action[:-1]
     log_ratio = Gaussian(*(x[:-1] for x in policy)).log_prob(action) - rows.log_prob[:-1]

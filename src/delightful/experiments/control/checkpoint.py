@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from delightful.experiments.control.packing import pack, unpack
-from delightful.experiments.control.replay import Rows
+from delightful.experiments.control.rows import Rows
 from delightful.lab.cells import digest
 from delightful.lab.errors import LabError
 from delightful.lab.store import cannot_write, write_whole

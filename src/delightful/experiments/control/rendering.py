@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from delightful.experiments.control import networks
+from delightful.experiments.control import policy
 from delightful.experiments.control.config import ControlConfig
 from delightful.experiments.control.pools import filmed
 from delightful.lab.errors import LabError
@@ -58,7 +58,7 @@ def _film(
 
 
 def _mean(config: ControlConfig, weights: dict[str, Any], observation: np.ndarray) -> np.ndarray:
-    mean: np.ndarray = networks.policy(config, weights, observation[None])[0][0]
+    mean: np.ndarray = policy.gaussian(config, weights, observation[None])[0][0]
     return mean
 
 

@@ -19,6 +19,7 @@ from delightful.experiments.control.actors import ActorProcess
 from delightful.experiments.control.checkpoint import Checkpoint
 from delightful.experiments.control.config import ControlConfig
 from delightful.experiments.control.packing import fill, flatten, nest
+from delightful.experiments.control.rows import Rows
 
 Record = dict[str, float]
 Weights = dict[str, Any]
@@ -81,7 +82,7 @@ class Session:
     memory: replay.Replay
     actors: ActorProcess
 
-    def advance(self, *, last: bool = False) -> replay.Rows:
+    def advance(self, *, last: bool = False) -> Rows:
         """Learn from the chunk that the actors bring, while they collect another if any is left."""
         config, run = self.config, self.run
         rows, episodes = self.actors.collected()
@@ -117,7 +118,7 @@ def begin(
     run = Run(learner, acting, facts["chunk"], window, facts["records"])
     for rows in checkpoint.replayed():
         for i in range(0, len(rows.reward), CHUNK):
-            memory = replay.add(memory, replay.Rows(*(x[i : i + CHUNK] for x in rows)))
+            memory = replay.add(memory, Rows(*(x[i : i + CHUNK] for x in rows)))
     return Session(config, seed, run, memory, actors)
 
 
@@ -144,7 +145,7 @@ def _to_the_end(
 ) -> None:
     config, run, actors = session.config, session.run, session.actors
     end = chunks(config)
-    unwritten: list[replay.Rows] = []
+    unwritten: list[Rows] = []
     written = time.monotonic()
     awaited = False  # whether an evaluation is under way, behind the next chunk
     if run.chunk < end:
@@ -208,7 +209,7 @@ def weights(learner: agent.Learner) -> Weights:
     return found
 
 
-def _write(session: Session, checkpoint: Checkpoint, unwritten: list[replay.Rows]) -> None:
+def _write(session: Session, checkpoint: Checkpoint, unwritten: list[Rows]) -> None:
     config, run = session.config, session.run
     facts = {"chunk": run.chunk, "window": asdict(run.window), "records": run.records}
     arrays = flatten({"learner": run.learner, "history": session.actors.history})
