@@ -11,6 +11,7 @@ from delightful.experiments.control.tasks import BENCHMARKING, DOG_AND_QUADRUPED
 from delightful.lab.cells import Sweep
 
 METHODS = ("pg", "ppo", "mpo", "dg")
+_SOME = ("pg", "dg")
 QUICK_TASKS = (
     "cartpole:swingup",
     "cheetah:run",
@@ -50,23 +51,25 @@ def _on(scale: str, tasks: tuple[str, ...], methods: tuple[str, ...]) -> list[Co
 
 
 def _tasks(scale: str) -> list[ControlConfig]:
-    known = {"smoke": ("cartpole:swingup", "reacher:easy"), "quick": QUICK_TASKS}
+    known = {"smoke": ("cartpole:swingup",), "quick": QUICK_TASKS}
     return _on(scale, known.get(scale, BENCHMARKING), METHODS)
 
 
 def _humanoid(scale: str) -> list[ControlConfig]:
-    return _on(scale, ("humanoid:run",), METHODS)
+    return _on(scale, ("humanoid:run",), _SOME if scale == "smoke" else METHODS)
 
 
 def _dogs(scale: str) -> list[ControlConfig]:
     known = {"smoke": ("quadruped:walk",), "quick": ("quadruped:walk",)}
-    return _on(scale, known.get(scale, DOG_AND_QUADRUPED), METHODS)
+    tasks = known.get(scale, DOG_AND_QUADRUPED)
+    return _on(scale, tasks, _SOME if scale == "smoke" else METHODS)
 
 
 def _tuning(scale: str) -> list[ControlConfig]:
     """PPO's clips and MPO's temperatures, over the ranges of Figure 26, defaults included."""
-    clips = CLIPS if scale == "paper" else (0.01, 0.2, 1.0, 100.0)
-    temperatures = TEMPERATURES if scale == "paper" else (0.001, 0.1, 1.0, 1000.0)
+    clips = {"smoke": (0.01, 0.2, 100.0), "quick": (0.01, 0.2, 1.0, 100.0)}.get(scale, CLIPS)
+    few = {"smoke": (0.001, 1.0, 1000.0), "quick": (0.001, 0.1, 1.0, 1000.0)}
+    temperatures = few.get(scale, TEMPERATURES)
     methods = [f"ppo:clip={clip}" for clip in clips]
     methods += [f"mpo:temperature={eta}" for eta in temperatures]
     return _on(scale, ("cartpole:swingup",), tuple(methods))
