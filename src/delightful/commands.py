@@ -121,12 +121,16 @@ def _runnable(sweeps: list[Sweep], plan: Plan, store: Store, asked: Iterable[str
     return [c for s in sweeps if _can_run(s, plan, store, s.name in asked) for c in s.cells(plan)]
 
 
-def _can_run(sweep: Sweep, plan: Plan, store: Store, asked: bool) -> bool:
+def _can_run(sweep: Sweep, plan: Plan, store: Store, asked: bool, *, draws: bool = False) -> bool:
     """Whether nothing that it needs is missing, or all of it has been run.
+
+    draws: whether what has been run is to be drawn: then that may be enough.
 
     Leaving one out is said; one that was asked for by name is not left out.
     """
     if not sweep.missing or all(store.state(cell) == "done" for cell in sweep.cells(plan)):
+        return True
+    if draws and usable(sweep, plan, store):
         return True
     if asked:
         raise LabError(f"{sweep.missing}.")
@@ -200,7 +204,8 @@ def draw_figures(options: Namespace) -> None:
     figures = [
         f
         for f in figures
-        if f.sweep is None or _can_run(f.sweep, plans[f.id], store, f.id in options.names)
+        if f.sweep is None
+        or _can_run(f.sweep, plans[f.id], store, f.id in options.names, draws=True)
     ]
     cells = [
         cell
@@ -256,7 +261,7 @@ def export(options: Namespace) -> None:
         raise LabError(f"--out must end in .csv or .parquet, got {options.out!r}.")
     store = _store(options)
     plan = plan_for(sweeps[0], store, _plan(options), options.scale)
-    table = store.table(sweeps[0].cells(plan))
+    table = store.table(usable(sweeps[0], plan, store))
     if table is None:
         raise LabError(
             f"it has not been run: give `delightful run {sweeps[0].name} {plan.options}`."

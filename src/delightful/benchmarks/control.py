@@ -38,9 +38,9 @@ def measure(
 
 def _of_task(task: str, chunks: int, rounds: int, changes: dict[str, Any]) -> dict[str, Any]:
     from delightful.experiments.control import sac
-    from delightful.experiments.control.acting import CHUNK
     from delightful.experiments.control.actors import ActorProcess
     from delightful.experiments.control.config import ControlConfig
+    from delightful.experiments.control.rows import CHUNK
 
     config = replace(ControlConfig(task=task, random_steps=1000, replay=200_000), **changes)
     steps = chunks * CHUNK * config.actors
@@ -78,7 +78,7 @@ def _ours(
 ) -> tuple[Callable[[], object], Callable[[], object], Callable[[], object]]:
     """Both together as a run does them, acting alone, and learning alone; `chunks` of them."""
     from delightful.experiments.control import agent, training
-    from delightful.experiments.control.acting import CHUNK
+    from delightful.experiments.control.rows import CHUNK
 
     session = training.begin(config, 0, actors)
 

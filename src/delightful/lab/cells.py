@@ -83,7 +83,8 @@ class Cell:
     def __str__(self) -> str:
         last = self.first_seed + self.seeds - 1
         method = self.config.method if has_method(self.config) else "another's"
-        return f"{self.program.name} {method} seeds {self.first_seed}–{last}"
+        task = f" {self.config.task}" if hasattr(self.config, "task") else ""
+        return f"{self.program.name}{task} {method} seeds {self.first_seed}–{last}"
 
     def run(self, folder: Path | None = None) -> Curves:
         """folder: where a program that resumes keeps what it needs for that."""

@@ -62,14 +62,14 @@ def plan_for(  # noqa: PLR0911 (one return for each of the cases that it names)
 
     A scale can be shown if it is complete, or if it has more seeds than the next smaller scale
     asks for: a long run that was stopped counts with the seeds that it has for every config. Of a
-    sweep that is used in part, any run will do.
+    sweep that is used in part, it is the scale of which most has been run, smoke if nothing else.
     """
     if scale is not None or sweep is None:
         return plan
+    if sweep.in_part:
+        return _most_run(sweep, store, plan)
     for name, smaller in zip(reversed(SCALES), (*reversed(SCALES[:-1]), None), strict=True):
         candidate = replace(plan, scale=name)
-        if sweep.in_part and usable(sweep, candidate, store):
-            return candidate
         if plan.seeds is not None:
             if _is_done(sweep.cells(candidate), store):
                 return candidate
@@ -90,6 +90,15 @@ def usable(sweep: Sweep, plan: Plan, store: Store) -> list[Cell]:
     cells = sweep.cells(plan)
     done = [cell for cell in cells if store.state(cell) == "done"]
     return done if sweep.in_part or len(done) == len(cells) else []
+
+
+def _most_run(sweep: Sweep, store: Store, plan: Plan) -> Plan:
+    candidates = [replace(plan, scale=name) for name in reversed(SCALES[1:])]
+    done = {c.scale: len(usable(sweep, c, store)) for c in candidates}
+    if not any(done.values()):
+        smoke = replace(plan, scale=SCALES[0])
+        return smoke if usable(sweep, smoke, store) else plan
+    return max(candidates, key=lambda candidate: done[candidate.scale])
 
 
 def _is_done(cells: Sequence[Cell], store: Store) -> bool:

@@ -16,8 +16,8 @@ def deaf_to_ctrl_c() -> Iterator[None]:
         yield
         return
     resource_tracker.ensure_running()  # now, since it unblocks the signal as it starts
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from delightful.experiments.control import acting, agent, policy, training
-from delightful.experiments.control.acting import CHUNK, Actors
-from delightful.experiments.control.rows import Rows
+from delightful.experiments.control.acting import Actors
+from delightful.experiments.control.rows import CHUNK, Rows
 
 
 @pytest.fixture

@@ -143,7 +143,7 @@ def test_others_are_compared_at_the_step_nearest_to_ours(beside):
 
 def test_without_public_scores_sac_alone_is_compared(beside, monkeypatch):
     monkeypatch.delenv(published.VARIABLE)
-    assert external.tuned(beside[0]).verdict == "reproduced"
+    assert external.tuned(beside[0]).verdict == "partly"  # no tuned MPO to compare with
     with pytest.raises(NotMeasuredError, match="SAC"):
         external.tuned(runs({"cheetah:run": GOOD}))
 
@@ -151,6 +151,10 @@ def test_without_public_scores_sac_alone_is_compared(beside, monkeypatch):
 def test_a_file_of_scores_that_cannot_be_used_is_named(tmp_path):
     with pytest.raises(LabError, match="no such"):
         published.read(tmp_path / "no such file.csv")
+    path = tmp_path / "words.csv"
+    path.write_text("algo,task,env_steps,mean\nMPO,cheetah-run,1M,900\n")
+    with pytest.raises(LabError, match=r"words.csv.*1M"):
+        published.read(path)
     path = tmp_path / "other.csv"
     path.write_text("algo,task\nMPO,cheetah-run\n")
     with pytest.raises(LabError, match="no column env_steps and no mean"):
@@ -159,10 +163,21 @@ def test_a_file_of_scores_that_cannot_be_used_is_named(tmp_path):
 
 def test_every_figure_is_drawn_from_part_of_its_runs():
     table = runs({"cheetah:run": GOOD, "walker:walk": {"dg": 3.0}}, inverted=0.1)
-    table = table.with_columns(surprisal=pl.lit("density"))
+    density = table.with_columns(surprisal=pl.lit("density"))
     with style.context():
-        for draw in (figures.rewards, figures.curves, figures.regret, figures.inversion):
-            assert draw(table).numbers.height > 0
+        for draw in (figures.rewards, figures.curves, figures.regret):
+            assert draw(density).numbers.height > 0
+        for draw in (figures.inversion, figures.tuning):
+            with pytest.raises(NotMeasuredError, match="it needs"):
+                draw(density)
+        both = pl.concat([density, table.with_columns(surprisal=pl.lit("mode"))])
+        assert set(figures.inversion(both).numbers["surprisal"]) == {"density", "mode"}
+
+
+def test_a_mean_over_tasks_is_of_the_same_tasks_for_every_seed():
+    table = pl.concat([runs({"cheetah:run": GOOD}), runs({"walker:walk": GOOD}, seeds=1)])
+    assert scores.balanced(table)["seed"].unique().to_list() == [0]
+    assert scores.balanced(table)["task"].n_unique() == 2
 
 
 def test_every_scale_has_its_cells_and_the_paper_its_84_runs_of_each_method():

@@ -85,7 +85,7 @@ def test_ctrl_c_keeps_what_was_done(tmp_path, environment):
             ["cheetah:run", "--steps", "many"],
             "--steps must be a whole number such as 1e6, got many.",
         ),
-        (["cheetah:run", "--seed", "-1"], "--seed must be at least 0, got -1."),
+        (["cheetah:run", "--seed", "-1"], "--seed must be at least 0 and below 2**31, got -1."),
         (["cheetah:run", "--method", "sac"], "method must be one of"),
         (["cheetah:run", "--set", "draws=1"], "draws must be at least 2"),
         (["cheetah:run", "--set", "kl"], "--set must read FIELD=VALUE"),

@@ -10,10 +10,11 @@ import time
 import numpy as np
 import pytest
 
-from delightful.experiments.control import training
-from delightful.experiments.control.acting import CHUNK
+from delightful.experiments.control import agent, runs, training
+from delightful.experiments.control.actors import ActorProcess
 from delightful.experiments.control.checkpoint import Checkpoint, CheckpointError
 from delightful.experiments.control.packing import flatten
+from delightful.experiments.control.rows import CHUNK
 from delightful.experiments.control.training import train
 from delightful.lab.cells import digest
 from delightful.lab.compiling import single_threaded
@@ -188,6 +189,47 @@ def test_a_full_disk_is_a_sentence(small, tmp_path, monkeypatch):
     monkeypatch.setattr("delightful.experiments.control.checkpoint.write_whole", full)
     with pytest.raises(LabError, match="No space left on device"):
         train(small, 0, tmp_path)
+
+
+def test_messages_larger_than_a_pipe_do_not_meet_in_it(small):
+    """Rows on their way here and weights on their way there, neither read yet."""
+    config = dataclasses.replace(small, actors=96, width=256)
+    weights = training.weights(agent.start(config, 0, 2, 1))
+    with ActorProcess(config, 0) as actors:
+        actors.collect(weights)
+        actors.evaluate(1, weights)
+        actors.collect(weights)
+        assert actors.collected()[0].reward.shape == (CHUNK, 96)
+        assert set(actors.evaluated()) == {"deterministic", "stochastic"}
+
+
+def test_only_its_own_files_are_removed(small, tmp_path):
+    other = tmp_path / "pytorch_model.bin"
+    other.write_bytes(b"not ours")
+    train(small, 0, tmp_path)
+    assert other.read_bytes() == b"not ours"
+
+
+def test_the_lab_begins_a_damaged_run_anew_and_puts_the_old_one_aside(
+    stopped, whole, tmp_path, capsys
+):
+    config, folder = stopped
+    (folder / "checkpoint.json").write_text("{}")
+    home = tmp_path.parent / f"{tmp_path.name}-lab"
+    home.mkdir()
+    folder.rename(home / "0")
+    curves = runs.run(config, np.arange(1), home)
+    assert list(curves["deterministic"][0]) == [r["deterministic"] for r in whole[0]]
+    assert (home / "0.aside" / "checkpoint.json").read_text() == "{}"
+    assert "damaged" in capsys.readouterr().err
+
+
+def test_records_must_be_two_chunks_apart(small):
+    with pytest.raises(ValueError, match="at least 728 steps apart"):
+        dataclasses.replace(small, records=10).check()
+    for changes in ({"discount": 1.0}, {"replay": 10}):
+        with pytest.raises(ValueError, match=r"must"):
+            dataclasses.replace(small, **changes).check()
 
 
 def test_an_empty_folder_holds_no_checkpoint(tmp_path):

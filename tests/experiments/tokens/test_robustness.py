@@ -16,9 +16,9 @@ REPRODUCED, PARTLY, NOT = VERDICTS[:3]
 
 
 def parsed(config):
-    """The method's name and its options in turn."""
+    """The method's name and in turn its options that have a value."""
     found, options = parse_method(config.method)
-    return found.name, *options.values()
+    return found.name, *(value for value in options.values() if value is not None)
 
 
 def falling(regret):

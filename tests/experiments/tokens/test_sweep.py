@@ -72,7 +72,7 @@ def test_the_mixtures_are_those_of_appendix_d():
 def test_ppo_and_pmpo_are_tuned_over_whole_grids():
     tuned = configs(sweep.TUNING)
     assert len(tuned) == len(set(tuned)) == 30 + 30 + 5 + 2  # PPO; PMPO with four and one; PG, DG
-    assert {c for (c,) in options(sweep.TUNING, "ppo")} == {0.05, 0.1, 0.2, 0.4, 0.8}
+    assert {c for c, _ in options(sweep.TUNING, "ppo")} == {0.05, 0.1, 0.2, 0.4, 0.8}
     assert {p for (p,) in options(sweep.TUNING, "pmpo")} == {0.0, 0.25, 0.5, 0.75, 1.0}
     kls = {c.kl for c in tuned}
     assert kls == {0.0, 0.01, 0.03, 0.1, 0.3, 1.0}

@@ -12,9 +12,8 @@ import numpy as np
 
 from delightful.experiments.control import policy, pools
 from delightful.experiments.control.config import ControlConfig
-from delightful.experiments.control.rows import Rows
+from delightful.experiments.control.rows import CHUNK, Rows
 
-CHUNK = 91  # rows; an episode of the suite, 1,000 steps and a reset, is eleven chunks
 RESTART = 275  # chunks, 25 such episodes, after which environments are made anew
 
 

@@ -6,8 +6,10 @@ done since its environments were made, and is asked again: a run's numbers do no
 
 import contextlib
 import multiprocessing
+import queue
 import signal
 import sys
+import threading
 import traceback
 from collections import deque
 from collections.abc import Mapping
@@ -18,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from delightful.experiments.control import acting
-from delightful.experiments.control.acting import CHUNK, RESTART, Episodes
+from delightful.experiments.control.acting import RESTART, Episodes
 from delightful.experiments.control.config import ControlConfig
 from delightful.experiments.control.packing import flatten, nest, pack, unpack
-from delightful.experiments.control.rows import Rows
+from delightful.experiments.control.rows import CHUNK, Rows
 from delightful.lab.errors import LabError
 from delightful.lab.signals import deaf_to_ctrl_c
 
@@ -39,7 +41,7 @@ class ActorProcess:
         self._done = chunk
         self._history = [] if history is None else np.split(history, len(history) // CHUNK or 1)
         self._asked: deque[bytes] = deque()
-        self._start()
+        self._started()
 
     @property
     def history(self) -> np.ndarray:
@@ -112,12 +114,21 @@ class ActorProcess:
                     "and was started again; nothing is lost",
                     file=sys.stderr,
                 )
-                with contextlib.suppress(EOFError, OSError):
-                    self._start()
+                self._started()
                 continue
             self._asked.popleft()
             return answer
-        raise LabError(
+        raise self._hopeless()
+
+    def _started(self) -> None:
+        for _ in range(TRIES):
+            with contextlib.suppress(EOFError, OSError):
+                self._start()
+                return
+        raise self._hopeless()
+
+    def _hopeless(self) -> LabError:
+        return LabError(
             f"the actors' process of {self.config.task} died {TRIES} times at the same work "
             "(out of memory?); give the same command again to go on from the last checkpoint."
         )
@@ -139,16 +150,30 @@ def serve(pipe: Connection, config: dict[str, Any], seed: int, chunk: int) -> No
     try:
         actors = acting.Actors(ControlConfig(**config), seed, chunk)
         pipe.send_bytes(pack({"observed": actors.observed, "actions": actors.actions}, {}))
-        actors.restore(unpack(pipe.recv_bytes())[1]["history"])
-        while True:
-            pipe.send_bytes(_served(actors, *unpack(pipe.recv_bytes())))
-    except (EOFError, BrokenPipeError, ConnectionResetError):  # the learner has gone
+        requests: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        threading.Thread(target=_listen, args=(pipe, requests), daemon=True).start()
+        history = requests.get()
+        if history is not None:
+            actors.restore(unpack(history)[1]["history"])
+        while (request := requests.get()) is not None:
+            pipe.send_bytes(_served(actors, *unpack(request)))
+    except (BrokenPipeError, ConnectionResetError):  # the learner has gone
         return
     except LabError as error:
         pipe.send_bytes(pack({"error": str(error)}, {}))
     except Exception as error:
         traceback.print_exc()
         pipe.send_bytes(pack({"error": f"{config['task']} failed: {error!r}."}, {}))
+
+
+def _listen(pipe: Connection, requests: "queue.SimpleQueue[bytes | None]") -> None:
+    """Take requests as they come: were they left in the pipe, two large messages could meet in it,
+    and both sides would wait for ever."""
+    try:
+        while True:
+            requests.put(pipe.recv_bytes())
+    except (EOFError, OSError):
+        requests.put(None)
 
 
 def _served(actors: acting.Actors, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:

@@ -134,7 +134,8 @@ def step(
         policy, old, rows, draws
     )
     actor, skipped = _descend(config, learner.actor, back(along)[0], learner.actor_optimiser)
-    of_actor = {**seen, "skipped": skipped, "reward_scale": reward_scale(learner)}
+    of_critic["skipped"] = jnp.maximum(of_critic["skipped"], skipped)
+    of_actor = {**seen, "reward_scale": reward_scale(learner)}
     return _next(config, learner, actor, critic), {**of_actor, **of_critic}
 
 
@@ -310,4 +311,4 @@ def _improve_critic(
     critic, skipped = _descend(config, learner.critic, gradient, learner.critic_optimiser)
     # A loss that is not finite would spoil the mean over all the others.
     value = jnp.where(skipped > 0, 0.0, value)
-    return critic, {"critic_loss": value, "trace": traces}
+    return critic, {"critic_loss": value, "trace": traces, "skipped": skipped}

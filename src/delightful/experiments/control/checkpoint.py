@@ -88,9 +88,10 @@ class Checkpoint:
     def _sweep(self) -> None:
         """Remove what this checkpoint no longer needs."""
         needed = {self._state["file"], *(piece["file"] for piece in self._pieces)}
-        for path in self.folder.glob("*.bin"):
-            if path.name not in needed:
-                path.unlink(missing_ok=True)
+        for pattern in ("state-*.bin", "replay-*.bin", ".state-*.tmp", ".replay-*.tmp"):
+            for path in self.folder.glob(pattern):
+                if path.name not in needed:
+                    path.unlink(missing_ok=True)
 
     def _read(self) -> None:
         path = self.folder / "checkpoint.json"
@@ -140,4 +141,4 @@ def _damaged(path: Path) -> CheckpointError:
 def _differences(theirs: Mapping[str, Any], ours: Mapping[str, Any], limit: int = 3) -> str:
     flat = [{**run, **run.get("config", {})} for run in (theirs, ours)]
     names = [n for n in flat[0] if n != "config" and flat[0][n] != flat[1].get(n)]
-    return ", ".join(f"{name} {flat[0][name]}" for name in names[:limit])
+    return ", ".join(f"{name} {flat[0][name]}" for name in names[:limit]) or "with other fields"

@@ -11,7 +11,14 @@ import polars as pl
 
 from delightful.experiments.control import sweep
 from delightful.experiments.control.figures import late_by_option
-from delightful.experiments.control.scores import complete, extent, finals, regrets
+from delightful.experiments.control.scores import (
+    balanced,
+    complete,
+    extent,
+    finals,
+    learned,
+    regrets,
+)
 from delightful.experiments.control.tasks import BENCHMARKING
 from delightful.lab.curves import label
 from delightful.lab.experiment import ClaimBook, Finding, NotMeasuredError, found
@@ -82,7 +89,7 @@ def _listed(by_task: dict[str, dict[str, np.ndarray]]) -> str:
     sweep=sweep.TASKS,
 )
 def majority(table: pl.DataFrame) -> Finding:
-    table = complete(table)
+    table = learned(complete(table))
     by_task = finals(table)
 
     def holds(means: dict[str, float]) -> bool:
@@ -103,7 +110,7 @@ def majority(table: pl.DataFrame) -> Finding:
     sweep=sweep.TASKS,
 )
 def never_worst(table: pl.DataFrame) -> Finding:
-    table = complete(table)
+    table = learned(complete(table))
     by_task = finals(table)
 
     def worst(means: dict[str, float]) -> bool:
@@ -126,7 +133,7 @@ def never_worst(table: pl.DataFrame) -> Finding:
     sweep=sweep.TASKS,
 )
 def lowest_regret(table: pl.DataFrame) -> Finding:
-    table = complete(table)
+    table = balanced(complete(table))
     _, by_method = regrets(table)
     dg = by_method.pop("dg")
     gaps = {
@@ -160,9 +167,8 @@ def _fails(table: pl.DataFrame, task: str, name: str) -> Finding:
     means = _means(runs)
     share = means[name] / max(*means.values(), 1e-9)
     each = ", ".join(f"{label(n)} {mean:.1f}" for n, mean in means.items())
-    learned = max(means.values()) >= 10
     note = f"{extent(table)}; {each}"
-    if not learned:
+    if max(means.values()) < 10:
         raise NotMeasuredError(f"no method has learned {task} yet: {each} {extent(table)}")
     return found(f"final return of {ENDS[name]}, of the best", share, share < 0.2, note=note)
 

@@ -15,6 +15,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,11 @@ from delightful.lab.config import canonical, change
 from delightful.lab.errors import LabError
 from delightful.lab.store import cannot_write, write_whole
 
+try:
+    import fcntl
+except ImportError:  # Windows: two runs in one folder are not told apart
+    fcntl = None  # type: ignore[assignment]
+
 EVALUATED_EVERY = 10_000  # steps
 
 
@@ -40,8 +46,8 @@ def run(options: Namespace, changes: dict[str, str]) -> None:
     folder = Path(options.out or Path("runs") / name)
     console = Console(stderr=True, highlight=False, soft_wrap=True, markup=False)
     console.print(f"{config.task}, {config.method}, {config.steps:,} steps: {folder}")
-    watcher = Watcher(config, folder, console)
-    with watcher.watching(), _told_to_stop(watcher):
+    watcher = Watcher(config, folder, console, (folder / "checkpoint.json").exists())
+    with _alone(folder), watcher.watching(), _told_to_stop(watcher):
         records, weights = training.train(config, options.seed, folder, watcher)
     watcher.write(records)
     if watcher.stopped:
@@ -67,8 +73,10 @@ def configured(options: Namespace, changes: dict[str, str]) -> ControlConfig:
         steps = 0
     if steps < 1:
         raise LabError(f"--steps must be a whole number such as 1e6, got {options.steps}.")
-    if options.seed < 0:
-        raise LabError(f"--seed must be at least 0, got {options.seed}.")
+    if not 0 <= options.seed < 2**31:
+        raise LabError(f"--seed must be at least 0 and below 2**31, got {options.seed}.")
+    if find_spec("tensorboardX") is None:
+        raise LabError("train needs tensorboardX: pip install 'delightful-rl[control]'.")
     records = max(1, steps // EVALUATED_EVERY)
     config = ControlConfig(
         method=options.method, task=options.task, steps=steps - steps % records, records=records
@@ -87,6 +95,7 @@ class Watcher:
     config: ControlConfig
     folder: Path
     console: Console
+    resumed: bool  # whether the folder held this run before
     stopped: bool = False
     _seen: int = -1  # records written
     _started: float = field(default_factory=time.monotonic)
@@ -133,7 +142,9 @@ class Watcher:
         lines = [json.dumps(record) for record in records]
         _written(self.folder / "log.jsonl", "".join(f"{line}\n" for line in lines).encode())
         board = self.folder / "tensorboard"
-        if self._seen < 0:  # what a killed run wrote after its last checkpoint would be there twice
+        if (
+            self._seen < 0 and self.resumed
+        ):  # what a killed run wrote after its last checkpoint would be there twice
             shutil.rmtree(board, ignore_errors=True)
         _to_tensorboard(board, records[max(self._seen, 0) :])
         self._seen = len(records)
@@ -157,6 +168,25 @@ def _written(path: Path, data: bytes) -> None:
         write_whole(path, data)
     except OSError as error:
         raise cannot_write(path, error) from None
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """No other process may train in the folder meanwhile; the system forgets one that dies."""
+    if fcntl is None:
+        yield
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = open(folder / ".lock", "w")  # noqa: SIM115 (closed below, after the work)
+    except OSError as error:
+        raise cannot_write(folder, error) from None
+    with lock:
+        try:
+            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise LabError(f"{folder} is in use by another process; give another --out.") from None
+        yield
 
 
 @contextmanager

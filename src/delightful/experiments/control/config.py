@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from delightful.experiments.control.rows import CHUNK
 from delightful.experiments.control.tasks import check_name
 from delightful.lab.cells import Program
 from delightful.lab.config import chosen, require, stated
@@ -70,9 +71,10 @@ class ControlConfig:
         require(split, "length must divide batch", f"{self.length}, {self.batch}")
         for name in ("learning_rate", "max_surprisal", "max_ratio"):
             require(getattr(self, name) > 0, f"{name} must be > 0", getattr(self, name))
-        for name in ("reward_decay", "discount", "trace"):
+        for name in ("reward_decay", "trace"):
             value = getattr(self, name)
             require(0 <= value <= 1, f"{name} must lie between 0 and 1", value)
+        require(0 <= self.discount < 1, "discount must be at least 0 and below 1", self.discount)
         for name in ("kl", "kl_deviation"):
             require(getattr(self, name) >= 0, f"{name} must be at least 0", getattr(self, name))
         deviations = (self.least_deviation, self.deviation, self.most_deviation)
@@ -83,6 +85,12 @@ class ControlConfig:
         require(known, f"surprisal must be one of {', '.join(SURPRISALS)}", self.surprisal)
         divides = self.steps >= 1 and self.steps % self.records == 0
         require(divides, "steps must be a multiple of records", f"{self.steps}/{self.records}")
+        chunk = CHUNK * self.actors
+        apart = self.records == 1 or self.steps >= 2 * chunk * self.records
+        rule = f"records must be at least {2 * chunk} steps apart"
+        require(apart, rule, f"{self.records} in {self.steps} steps")
+        room = self.replay >= max(chunk, 2 * self.length * self.actors)
+        require(room, f"replay must hold a chunk of {chunk} steps and sequences", self.replay)
         enough = self.random_steps >= self.actors * (self.length + 1)
         rule = "random_steps must fill a sequence of every actor"
         require(enough, rule, self.random_steps)
@@ -105,8 +113,10 @@ class SacConfig:
 
     def check(self) -> None:
         check_name(self.task)
-        for name in ("every", "records", "episodes"):
+        for name in ("records", "episodes"):
             require(getattr(self, name) >= 1, f"{name} must be at least 1", getattr(self, name))
+        known = self.every >= 1 and (4 % self.every == 0 or self.every % 4 == 0)
+        require(known, "every must divide 4, its environments, or be a multiple of it", self.every)
         divides = self.steps >= 1 and self.steps % self.records == 0
         require(divides, "steps must be a multiple of records", f"{self.steps}/{self.records}")
 

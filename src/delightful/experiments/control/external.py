@@ -39,6 +39,8 @@ def with_regret(table: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     others = published.scores().filter(pl.col("task").is_in(runs["task"].unique().to_list()))
     gap = (pl.col("step") - end).abs()
     others = others.filter(gap == gap.min().over("agent", "task"))
+    others = others.group_by("agent", "task").agg(pl.col("step", "score").mean())
+    others = others.with_columns(pl.col("step").cast(pl.Int64))
     mean = pl.col(RETURN).mean().over("task", "agent", "step")
     best = runs.group_by("task").agg(mean.max().alias("best"))
     public = others.group_by("task").agg(pl.col("score").max().alias("public"))
@@ -127,8 +129,9 @@ def tuned(table: pl.DataFrame) -> Finding:
     said = ", ".join(f"{row['agent']} {row['regret']:.0f}" for row in rows) or "none were given"
     late = runs.filter((pl.col("agent") == "DG") & (pl.col("step") > (1 - LAST) * pl.col("steps")))
     end = float(late["regret"].mean())  # type: ignore[arg-type]
-    every = runs["every"].to_list()[0]
-    ahead = bool(np.all(full["regret"].to_numpy() > end)) if len(full) else True
+    every = runs.filter(pl.col("agent") != "DG")["every"].to_list()[0]
+    tuned_mpo = any("MPO" in name for name in full["agent"].to_list())
+    ahead = tuned_mpo and bool(np.all(full["regret"].to_numpy() > end))
     note = (
         f"{extent(runs)}, SAC with its defaults and one update per {every} steps; "
         f"regret at the end: DG {end:.0f}; public scores: {said}"

@@ -61,7 +61,8 @@ def curves(table: pl.DataFrame) -> Drawing:
 
 def regret(table: pl.DataFrame) -> Drawing:
     """Regret averaged over tasks, along training."""
-    rows = scores.with_regret(_complete_or_all(table))
+    table = scores.balanced(scores.complete(table))
+    rows = scores.with_regret(table)
     rows = rows.group_by("method", "seed", "step").agg(pl.col("regret").mean())
     figure, (axis,) = style.panels(1)
     numbers = along(axis, rows, "regret")
@@ -77,9 +78,8 @@ def tuning(table: pl.DataFrame) -> Drawing:
     parts = []
     for axis, (name, option) in zip(axes, (("ppo", "clip"), ("mpo", "temperature")), strict=True):
         rows = late_by_option(table, name, option)
-        if rows.is_empty():
-            axis.axis("off")
-            continue
+        if rows[option].n_unique() < 2:
+            raise NotMeasuredError(f"it needs several values of {name}'s {option}")
         error = pl.col("final").std() / pl.len().sqrt()
         numbers = rows.group_by(option).agg(
             pl.col("final").mean().alias("mean"), error.alias("se"), pl.len().alias("seeds")
@@ -98,29 +98,28 @@ def tuning(table: pl.DataFrame) -> Drawing:
         axis.set_xscale("log")
         axis.set(xlabel=f"{METHODS[name].label} {option}", ylabel="final return", ylim=(0, None))
         parts.append(numbers.rename({option: "value"}).with_columns(method=pl.lit(name)))
-    return Drawing(figure, pl.concat(parts) if parts else pl.DataFrame())
+    return Drawing(figure, pl.concat(parts))
 
 
 def late_by_option(table: pl.DataFrame, name: str, option: str) -> pl.DataFrame:
     """Final returns of one method's runs, its option as a column."""
-    options = by_option(table, name, option).select("task", "seed", option).unique()
     specs = by_option(table.with_columns(spec=pl.col("method")), name, option)
     specs = specs.select("spec", option).unique()
-    rows = scores.final(table).join(specs, left_on="method", right_on="spec")
-    return rows if not options.is_empty() else rows.clear()
+    return scores.final(table).join(specs, left_on="method", right_on="spec")
 
 
 def inversion(table: pl.DataFrame) -> Drawing:
     """How often a density above 1 turns the gate over; return with either surprisal."""
-    tasks = table["task"].unique().sort().to_list()
+    both = table.filter(pl.col("surprisal").n_unique().over("task") == 2)
+    tasks = both["task"].unique().sort().to_list()
+    if not tasks:
+        raise NotMeasuredError("it needs runs with either surprisal on one task")
     figure, axes = style.panels(2 * len(tasks), rows=2, width=2.8, height=2.1)
     parts = []
     kinds = {"density": "-", "mode": "--"}
     for k, task in enumerate(tasks):
         for kind, dashes in kinds.items():
             mine = table.filter(pl.col("task") == task, pl.col("surprisal") == kind)
-            if mine.is_empty():
-                continue
             for row, metric in enumerate(("inverted", RETURN)):
                 axis = axes[row * len(tasks) + k]
                 numbers = by_step(mine, metric, ("surprisal",))

@@ -43,12 +43,17 @@ def make(task: str, count: int, seed: int, *, engine: str = "") -> Pool:
     """
     if task.startswith(GYM):
         return Separate([_Gym(task.removeprefix(GYM), _seed(seed, i)) for i in range(count)])
-    if not engine:
-        trusted = find_spec("envpool") and task not in REWARDED_OTHERWISE
-        engine = "envpool" if trusted else "dm_control"
-    if engine == "envpool":
+    if (engine or default_engine(task)) == "envpool":
         return _EnvPool(task, count, seed)
     return Separate([SuiteTask(task, _seed(seed, i)) for i in range(count)])
+
+
+def default_engine(task: str) -> str:
+    """What steps a task here: runs of different engines are not the same runs."""
+    if task.startswith(GYM):
+        return "gymnasium"
+    trusted = find_spec("envpool") and task not in REWARDED_OTHERWISE
+    return "envpool" if trusted else "dm_control"
 
 
 def _seed(seed: int, index: int) -> int:
@@ -157,7 +162,12 @@ class SuiteTask:
         return self._joined(self._environment.reset().observation)
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool]:
-        step = self._environment.step(self._scale(action))
+        from dm_control.rl.control import PhysicsError
+
+        try:
+            step = self._environment.step(self._scale(action))
+        except PhysicsError:  # the simulation went wrong: NaN says so, as other engines do
+            return np.full(self.observed, np.nan, np.float32), np.nan, False, False
         over = step.last()
         ended = over and step.discount == 0
         return self._joined(step.observation), step.reward, ended, over and not ended

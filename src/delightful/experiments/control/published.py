@@ -29,19 +29,23 @@ def scores() -> pl.DataFrame:
 
 def read(path: Path) -> pl.DataFrame:
     try:
-        table = pl.read_csv(path)
+        return _read(path)
     except (OSError, pl.exceptions.PolarsError) as error:
-        reason = " ".join(str(error).split())
+        reason = str(error).partition("\n")[0].rstrip(".")
         raise LabError(f"cannot read {path}, which {VARIABLE} names: {reason}.") from None
+
+
+def _read(path: Path) -> pl.DataFrame:
+    table = pl.read_csv(path, infer_schema=False)
     missing = [name for name in NEEDED if name not in table.columns]
     if missing:
         raise LabError(
             f"{path} has no column {' and no '.join(missing)}; it needs {', '.join(NEEDED)}."
         )
     if "action_repeat" in table.columns:
-        table = table.filter(pl.col("action_repeat") == 1)
+        table = table.filter(pl.col("action_repeat").cast(pl.Float64) == 1)
     known = {_plain(task): task for task in SUITE} | ALIASES
-    source = pl.col("source").cast(pl.String) if "source" in table.columns else pl.lit("")
+    source = pl.col("source").fill_null("") if "source" in table.columns else pl.lit("")
     return (
         table.with_columns(
             agent=pl.concat_str([source, pl.col("algo")], separator=" ").str.strip_chars(),
@@ -51,7 +55,7 @@ def read(path: Path) -> pl.DataFrame:
         .select(
             "agent",
             "task",
-            pl.col("env_steps").cast(pl.Int64).alias("step"),
+            pl.col("env_steps").cast(pl.Float64).cast(pl.Int64).alias("step"),
             pl.col("mean").cast(pl.Float64).alias("score"),
         )
     )

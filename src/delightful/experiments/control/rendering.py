@@ -36,6 +36,7 @@ def render(config: ControlConfig, weights: dict[str, Any], seed: int, path: Path
     try:
         reason = ours.recv_bytes().decode()
     except EOFError:
+        process.join()
         reason = f"its process ended with {process.exitcode}"
     process.join()
     if reason:
@@ -53,7 +54,7 @@ def _film(
         _write(path, *filmed(config.task, seed, SIZE, lambda seen: _mean(config, weights, seen)))
         pipe.send_bytes(b"")
     except Exception as error:
-        pipe.send_bytes(" ".join(str(error).split()).rstrip(".").encode())
+        pipe.send_bytes(" ".join((str(error) or repr(error)).split()).rstrip(".").encode())
     os._exit(0)  # EGL's own clean-up as Python ends may crash, after all is done
 
 

@@ -2,6 +2,8 @@
 
 from typing import Any, NamedTuple
 
+CHUNK = 91  # rows that actors bring at a time; a suite's episode and its reset are eleven chunks
+
 
 class Rows(NamedTuple):
     """What actors saw, time first, then actors.

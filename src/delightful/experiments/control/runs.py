@@ -28,6 +28,8 @@ def _records(config: ControlConfig, seed: int, folder: Path | None) -> list[Reco
     except CheckpointError as error:
         if folder is None:
             raise
-        print(f"{error} It is begun anew.", file=sys.stderr)
-        shutil.rmtree(folder)
+        aside = folder.with_name(f"{folder.name}.aside")
+        shutil.rmtree(aside, ignore_errors=True)
+        folder.rename(aside)
+        print(f"{error} The run is begun anew; what it left is in {aside}.", file=sys.stderr)
         return train(config, seed, folder)[0]

@@ -97,7 +97,8 @@ def run(config: SacConfig, seeds: np.ndarray) -> Curves:
 
 
 def _evaluate(sac: Any, config: SacConfig, seed: int, record: int) -> float:
-    pool = pools.make(config.task, config.episodes, int(generator(seed, 3, record).integers(2**31)))
+    chance = int(generator(seed, 3, record).integers(2**31))
+    pool = pools.make(config.task, config.episodes, chance, engine="dm_control")  # as it is trained
     observation, running = pool.reset(), np.ones(config.episodes, bool)
     returns = np.zeros(config.episodes)
     for _ in range(pools.LONGEST):

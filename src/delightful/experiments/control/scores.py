@@ -28,6 +28,21 @@ def complete(table: pl.DataFrame) -> pl.DataFrame:
     return found
 
 
+def learned(table: pl.DataFrame) -> pl.DataFrame:
+    """The tasks on which some method has come to a return of 10: others tell nothing apart."""
+    mean = pl.col(RETURN).mean().over("task", "method", "step")
+    found = table.filter(mean.max().over("task") >= 10)
+    if found.is_empty():
+        raise NotMeasuredError(f"no method has learned any task yet, {extent(table)}")
+    return found
+
+
+def balanced(table: pl.DataFrame) -> pl.DataFrame:
+    """The seeds that every task has, so that a mean over tasks is of the same ones for all."""
+    tasks = table["task"].n_unique()
+    return table.filter(pl.col("task").n_unique().over("seed") == tasks)
+
+
 def final(table: pl.DataFrame) -> pl.DataFrame:
     """Each run's final return: task, method, seed, final."""
     late = table.filter(pl.col("step") > (1 - LAST) * pl.col("steps"))

@@ -4,6 +4,7 @@ Acting is one chunk behind learning, always, so that neither waits for the other
 and yet a run's numbers depend on nothing but its config and seed.
 """
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -13,13 +14,14 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from delightful.experiments.control import agent, replay
-from delightful.experiments.control.acting import CHUNK, Episodes
+from delightful.experiments.control import agent, pools, replay
+from delightful.experiments.control.acting import Episodes
 from delightful.experiments.control.actors import ActorProcess
 from delightful.experiments.control.checkpoint import Checkpoint
 from delightful.experiments.control.config import ControlConfig
 from delightful.experiments.control.packing import fill, flatten, nest
-from delightful.experiments.control.rows import Rows
+from delightful.experiments.control.rows import CHUNK, Rows
+from delightful.lab.errors import LabError
 
 Record = dict[str, float]
 Weights = dict[str, Any]
@@ -50,6 +52,8 @@ class Window:
         self.dropped += episodes.dropped
         self.updates += updates
         for name, mean in means.items():
+            if not math.isfinite(float(mean)):
+                raise LabError(f"learning has broken down: {name} is {mean}; are rewards huge?")
             self.sums[name] += updates * float(mean)
 
     def record(self) -> Record:
@@ -132,7 +136,8 @@ def train(
 
     folder: where checkpoints are kept, and gone on from.
     """
-    checkpoint = Checkpoint(folder, {"config": asdict(config), "seed": seed}) if folder else None
+    run = {"config": asdict(config), "seed": seed, "engine": pools.default_engine(config.task)}
+    checkpoint = Checkpoint(folder, run) if folder else None
     facts, arrays = checkpoint.state() if checkpoint and checkpoint.exists else ({}, {})
     with ActorProcess(config, seed, facts.get("chunk", 0), arrays.get("history")) as actors:
         session = begin(config, seed, actors, checkpoint)
@@ -151,7 +156,8 @@ def _to_the_end(
     if run.chunk < end:
         actors.collect(run.acting)
     while run.chunk < end:
-        unwritten.append(session.advance(last=run.chunk + 1 == end))
+        rows = session.advance(last=run.chunk + 1 == end)
+        unwritten += [rows] if checkpoint else []
         if awaited:
             run.records[-1] |= actors.evaluated()
         awaited = _is_record(config, run.chunk)

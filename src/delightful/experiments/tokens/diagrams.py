@@ -2,11 +2,9 @@
 
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 import polars as pl
 
-from delightful.experiments.tokens.task import rewards, targets
 from delightful.lab import style
 from delightful.lab.experiment import Drawing
 
@@ -27,12 +25,28 @@ def _frame(axis: Any, columns: int, rows: float) -> None:
     axis.set_axis_off()
 
 
+def _answer(prompt: tuple[int, ...]) -> np.ndarray:
+    import jax.numpy as jnp  # late: every command imports this module, and few draw
+
+    from delightful.experiments.tokens.task import targets
+
+    return np.asarray(targets("reverse-copy", 2, jnp.asarray(prompt)[:, None]))[:, 0]
+
+
+def _earned(kind: str, right: np.ndarray) -> float:
+    import jax.numpy as jnp
+
+    from delightful.experiments.tokens.task import rewards
+
+    return float(rewards(kind, jnp.asarray(right)[:, None])[0])
+
+
 def draw_task() -> Drawing:
     """A prompt, its reversal, and which prompt token each answered token repeats."""
     figure, (axis,) = style.panels(1, width=4.2, height=1.9)
     prompt = np.array(_PROMPT)
     h = len(prompt)
-    answer = np.asarray(targets("reverse-copy", 2, jnp.asarray(prompt)[:, None]))[:, 0]
+    answer = _answer(_PROMPT)
     _boxes(axis, 1.9, prompt, [_SHADES[t] for t in prompt], "prompt x")
     _boxes(axis, 0.2, answer, [_SHADES[t] for t in answer], "answer y")
     arrow = {"arrowstyle": "->", "color": "#777777", "lw": 0.9}
@@ -45,7 +59,7 @@ def draw_task() -> Drawing:
 
 def draw_rewards() -> Drawing:
     """One answer with two mistakes, and which of its tokens each reward pays for."""
-    target = np.asarray(targets("reverse-copy", 2, jnp.asarray(_PROMPT)[:, None]))[:, 0]
+    target = _answer(_PROMPT)
     answer = target.copy()
     answer[[2, 4]] = 1 - answer[[2, 4]]
     right = (answer == target).astype(np.float32)
@@ -57,7 +71,7 @@ def draw_rewards() -> Drawing:
     }
     rows = []
     for axis, (kind, title) in zip(axes, titles.items(), strict=True):
-        earned = float(rewards(kind, jnp.asarray(right)[:, None])[0])
+        earned = _earned(kind, right)
         paid = {
             "bag": right,
             "sequential": np.cumprod(right),
