@@ -153,6 +153,7 @@ def test_list_names_everything_and_what_has_been_run(delightful: Any, store: Pat
     assert row in listed["runs"]
 
 
+@pytest.mark.slow
 def test_a_figure_is_drawn_twice_with_the_same_bytes(
     delightful: Any, store: Path, tmp_path: Path
 ) -> None:

@@ -249,6 +249,7 @@ def test_ctrl_c_while_the_workers_are_starting_is_one_sentence_too(
 # kill -9
 
 
+@pytest.mark.slow
 def test_killing_the_parent_at_random_moments_loses_nothing(
     tmp_path: Path, undisturbed: dict[str, bytes]
 ) -> None:

@@ -23,7 +23,7 @@ LIBRARIES = {"sb3": "stable_baselines3", "sbx": "sbx"}
 
 
 def measure(
-    tasks: tuple[str, ...] = TASKS, chunks: int = 10, rounds: int = 5, **changes: Any
+    tasks: tuple[str, ...] = TASKS, chunks: int = 5, rounds: int = 5, **changes: Any
 ) -> dict[str, Any]:
     """chunks: how many of ours, 364 steps each, make a round; changes: to our config."""
     for package in (*LIBRARIES.values(), "dm_control"):

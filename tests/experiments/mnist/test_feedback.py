@@ -99,6 +99,7 @@ def test_the_entropy_bonus_is_the_estimators() -> None:
     np.testing.assert_allclose(with_bonus - plain, 0.3 * bonus, atol=1e-6)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1), st.floats(0.1, 50), st.integers(1, 30))
 @settings(max_examples=30, deadline=None)
 def test_draws_are_whole_numbers_that_add_up(seed, sharpness, samples) -> None:

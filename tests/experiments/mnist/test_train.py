@@ -71,6 +71,7 @@ def test_an_oracle_is_aligned_with_itself(oracle) -> None:
     assert np.all(curves[f"misalignment_{other}"] > 1e-4)
 
 
+@pytest.mark.slow
 def test_it_learns_what_can_be_learned() -> None:
     config = MnistConfig(width=32, steps=400, records=2)
     for method in ("pg", "dg"):
@@ -139,6 +140,7 @@ def test_sizes_are_those_of_the_network(layers) -> None:
     assert flops(config) == 2 * (3 * sum(weights) - weights[0])
 
 
+@pytest.mark.slow
 def test_plain_pytorch_learns_mnist_as_fast() -> None:
     """An independent implementation, on the real data: the errors after 300 steps agree."""
     from delightful.benchmarks.torch_mnist import Trainer
