@@ -39,21 +39,22 @@ def test_dg_ahead_everywhere_reproduces_the_main_claims():
     assert claims.never_worst(table).value == 0
     few = table.filter(pl.col("task") != "cheetah:run")
     for check in (claims.majority, claims.never_worst, claims.lowest_regret):
-        assert check(few).verdict == "partly"  # six of 28 tasks are not enough to say so
+        with pytest.raises(NotMeasuredError, match="a quarter of the tasks and 2 seeds"):
+            check(few)
 
 
 def test_dg_behind_everywhere_does_not():
     bad = GOOD | {"dg": 100.0}
-    table = runs({"cheetah:run": bad, "hopper:hop": bad})
+    table = runs({task: dict(bad) for task in QUICK_TASKS})
     for check in (claims.majority, claims.never_worst, claims.lowest_regret, claims.pg_hopper):
         assert check(table).verdict == "not reproduced"
-    assert claims.never_worst(table).value == 2
-    assert "cheetah:run, hopper:hop" in claims.never_worst(table).note
+    assert claims.never_worst(table).value == 7
+    assert "cheetah:run, finger:turn_hard" in claims.never_worst(table).note
 
 
 def test_matching_is_within_five_percent():
     for end, share in ((670.0, 1.0), (660.0, 0.0)):
-        table = runs({"cheetah:run": GOOD | {"dg": end}})
+        table = runs({task: GOOD | {"dg": end} for task in QUICK_TASKS})
         assert claims.majority(table).value == share
 
 
@@ -71,7 +72,6 @@ def test_only_tasks_and_seeds_of_every_method_are_compared():
     whole, part = runs({"cheetah:run": GOOD}), runs({"walker:walk": {"dg": 1.0, "pg": 900.0}})
     table = pl.concat([whole, part])
     assert scores.complete(table)["task"].unique().to_list() == ["cheetah:run"]
-    assert claims.majority(table).value == 1
     later = runs({"cheetah:run": {"dg": 1.0}}, seeds=3).filter(pl.col("seed") == 2)
     assert scores.complete(pl.concat([whole, later]))["seed"].n_unique() == 2
     with pytest.raises(NotMeasuredError, match="no task"):
@@ -105,9 +105,10 @@ def test_sensitivity_is_the_best_over_the_default(best, verdict):
 
 
 def test_one_seed_has_no_interval_and_is_not_sure():
-    table = runs({"cheetah:run": GOOD}, seeds=1)
-    assert np.isnan(claims.majority(table).low)
-    assert claims.lowest_regret(table).verdict == "partly"
+    table = runs({"acrobot:swingup": GOOD}, seeds=1)
+    finding = claims.acrobot(table)
+    assert np.isnan(finding.low)
+    assert finding.verdict == "partly"
 
 
 @pytest.fixture

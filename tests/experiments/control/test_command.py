@@ -8,10 +8,13 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from delightful.experiments.control import rendering
-from delightful.experiments.control.packing import unpack
+from delightful.experiments.control.config import ControlConfig
+from delightful.experiments.control.packing import nest, unpack
+from delightful.experiments.control.policy import gaussian
 
 HERE = Path(__file__).parent
 SMALL = ("--steps", "3000", "--set", "records=3", "--set", "random_steps=728", "--set", "width=8")
@@ -52,7 +55,9 @@ def test_a_run_leaves_its_log_its_policy_and_a_board_and_is_not_run_twice(tmp_pa
     assert list((folder / "tensorboard").glob("events.*"))
     facts, arrays = unpack((folder / "policy.bin").read_bytes())
     assert facts["config"]["task"] == "gym:misbehaving:Toy-v0"
-    assert "mean/matrix" in arrays
+    seen = np.zeros((5, 2), np.float32)
+    mean, deviation = gaussian(ControlConfig(**facts["config"]), nest(arrays), seen)
+    assert mean.shape == deviation.shape == (5, 1)
     before = (folder / "log.jsonl").read_bytes()
     again = delightful(tmp_path, environment, "gym:misbehaving:Toy-v0", *SMALL)
     assert again.stdout == first.stdout

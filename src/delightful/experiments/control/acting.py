@@ -143,17 +143,13 @@ def evaluate(
     chance = generator(seed, 3, record)
     half = config.episodes
     pool = pools.make(config.task, 2 * half, int(chance.integers(2**31)))
-    observation, running = pool.reset(), np.ones(2 * half, bool)
-    returns = np.zeros(2 * half)
-    for _ in range(pools.LONGEST):
+
+    def act(observation: np.ndarray) -> np.ndarray:
         mean, deviation = policy.gaussian(config, dict(weights), observation)
         noise = chance.standard_normal(mean.shape, dtype=np.float32)
         noise[:half] = 0
-        observation, reward, ended, cut = pool.step(mean + deviation * noise)
-        wrong = ~(np.isfinite(reward) & np.isfinite(observation).all(axis=1))
-        observation = np.where(wrong[:, None], 0, observation)
-        returns += np.where(running & ~wrong, reward, 0)
-        running &= ~(ended | cut | wrong)
-        if not running.any():
-            break
-    return float(returns[:half].mean()), float(returns[half:].mean())
+        action: np.ndarray = mean + deviation * noise
+        return action
+
+    found = pools.returns(pool, 2 * half, act)
+    return float(found[:half].mean()), float(found[half:].mean())

@@ -230,6 +230,20 @@ class _Gym:
         return drawn
 
 
+def returns(pool: Pool, count: int, act: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """Of one whole episode of each of `count` environments; one that goes wrong ends there."""
+    seen, running, total = pool.reset(), np.ones(count, bool), np.zeros(count)
+    for _ in range(LONGEST):
+        seen, reward, ended, cut = pool.step(act(seen))
+        wrong = ~(np.isfinite(reward) & np.isfinite(seen).all(axis=1))
+        seen = np.where(wrong[:, None], 0, seen)
+        total += np.where(running & ~wrong, reward, 0)
+        running &= ~(ended | cut | wrong)
+        if not running.any():
+            break
+    return total
+
+
 def filmed(
     task: str, seed: int, size: tuple[int, int], act: Callable[[np.ndarray], np.ndarray]
 ) -> tuple[list[np.ndarray], float]:

@@ -99,13 +99,8 @@ def run(config: SacConfig, seeds: np.ndarray) -> Curves:
 def _evaluate(sac: Any, config: SacConfig, seed: int, record: int) -> float:
     chance = int(generator(seed, 3, record).integers(2**31))
     pool = pools.make(config.task, config.episodes, chance, engine="dm_control")  # as it is trained
-    observation, running = pool.reset(), np.ones(config.episodes, bool)
-    returns = np.zeros(config.episodes)
-    for _ in range(pools.LONGEST):
-        action, _ = sac.predict(observation, deterministic=True)
-        observation, reward, ended, cut = pool.step(action)
-        returns += np.where(running, reward, 0)
-        running &= ~(ended | cut)
-        if not running.any():
-            break
-    return float(returns.mean())
+    return float(
+        pools.returns(
+            pool, config.episodes, lambda seen: sac.predict(seen, deterministic=True)[0]
+        ).mean()
+    )
