@@ -18,7 +18,7 @@ from rich.text import Text
 from delightful.benchmarks import BENCHMARKS
 from delightful.experiments import EXPERIMENTS
 from delightful.lab.cells import Cell, Plan, Sweep
-from delightful.lab.compiling import single_threaded
+from delightful.lab.compiling import use_threads
 from delightful.lab.errors import LabError, unknown
 from delightful.lab.experiment import VERDICTS, Claim, Experiment, Figure
 from delightful.lab.progress import run_missing
@@ -41,7 +41,7 @@ _COLOURS = {"reproduced": "green", "partly": "yellow", "not reproduced": "red", 
 
 
 def run(options: Namespace) -> None:
-    single_threaded()
+    use_threads(2 if _is_alone(options) else 1)
     {
         "list": list_everything,
         "run": run_sweeps,
@@ -57,6 +57,13 @@ def run(options: Namespace) -> None:
 
 
 # What the options mean
+
+
+def _is_alone(options: Namespace) -> bool:
+    """Whether one run of control has the machine; all else comes in sweeps, a process per core."""
+    return options.command == "train" or (
+        options.command == "bench" and options.names == ["control"]
+    )
 
 
 def _store(options: Namespace) -> Store:

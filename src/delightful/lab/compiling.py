@@ -1,9 +1,9 @@
 """One compiled program per array shape: floats are traced, everything else is static.
 
 Sweeping a learning rate, a temperature or any other float never recompiles; nor does a word that
-only chooses among results, if the program says so. Every process is
-single-threaded, one per core: that keeps XLA's threads from competing, and the result does not
-depend on how many there are.
+only chooses among results, if the program says so. Every process of a sweep has one thread, one
+process per core: that keeps XLA's threads from competing. How many threads a process has changes
+how it rounds, so the number is never the machine's.
 """
 
 import dataclasses
@@ -20,11 +20,11 @@ from delightful.lab.config import Config
 from delightful.weights import parse_method
 
 
-def single_threaded() -> None:
-    """Set XLA up for one thread per process; must be called before jax is first used."""
+def use_threads(count: int = 1) -> None:
+    """Set XLA up for so many threads per process; must be called before jax is first used."""
     # XLA takes this for the number of cores. Its flags for threads no longer hold back large
     # matrix products: two processes that obeyed them took twice as long as with this.
-    os.environ.setdefault("NPROC", "1")
+    os.environ.setdefault("NPROC", str(count))
     # NumPy's products, in the processes that are started from here.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Several processes may share a GPU; by default each would claim most of its memory.

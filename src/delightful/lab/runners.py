@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from delightful.lab.cells import Cell
-from delightful.lab.compiling import single_threaded
+from delightful.lab.compiling import use_threads
 from delightful.lab.errors import LabError
 from delightful.lab.signals import deaf_to_ctrl_c
 from delightful.lab.store import Store
@@ -51,14 +51,14 @@ def run_cell(cell: Cell, store: Store) -> float:
 
 def run_here(cells: Sequence[Cell], store: Store) -> Iterator[tuple[Cell, float]]:
     """One after the other, in this process."""
-    single_threaded()
+    use_threads()
     for cell in cells:
         yield cell, run_cell(cell, store)
 
 
 def run_local(cells: Sequence[Cell], store: Store, workers: int) -> Iterator[tuple[Cell, float]]:
     """Over `workers` processes of this machine, each single-threaded."""
-    single_threaded()  # inherited by the workers, before they import jax
+    use_threads()  # inherited by the workers, before they import jax
     # JAX and polars have threads of their own, and a forked copy of them would hang.
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(min(workers, len(cells)), context, initializer=_start_worker)

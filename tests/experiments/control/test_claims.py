@@ -38,9 +38,11 @@ def test_dg_ahead_everywhere_reproduces_the_main_claims():
     assert claims.majority(table).value == 1
     assert claims.never_worst(table).value == 0
     few = table.filter(pl.col("task") != "cheetah:run")
+    once = table.filter((pl.col("seed") == 0) | (pl.col("task") == "cheetah:run"))
     for check in (claims.majority, claims.never_worst, claims.lowest_regret):
-        with pytest.raises(NotMeasuredError, match="a quarter of the tasks and 2 seeds"):
-            check(few)
+        for part in (few, once):
+            with pytest.raises(NotMeasuredError, match="a quarter of the tasks and 2 seeds"):
+                check(part)
 
 
 def test_dg_behind_everywhere_does_not():
@@ -48,8 +50,28 @@ def test_dg_behind_everywhere_does_not():
     table = runs({task: dict(bad) for task in QUICK_TASKS})
     for check in (claims.majority, claims.never_worst, claims.lowest_regret, claims.pg_hopper):
         assert check(table).verdict == "not reproduced"
-    assert claims.never_worst(table).value == 7
-    assert "cheetah:run, finger:turn_hard" in claims.never_worst(table).note
+    assert claims.never_worst(table).value == 14
+    assert "cheetah:run 2×, finger:turn_hard 2×" in claims.never_worst(table).note
+
+
+def test_the_worst_is_counted_run_by_run():
+    """DG is last in every first seed, though its mean over seeds is not."""
+    seed = pl.col("seed") == 0
+    table = runs({task: dict(GOOD) for task in QUICK_TASKS})
+    fallen = pl.when(seed & (pl.col("method") == "dg")).then(0.0).otherwise(pl.col("deterministic"))
+    finding = claims.never_worst(table.with_columns(deterministic=fallen))
+    assert finding.value == 7
+    assert finding.verdict == "not reproduced"
+
+
+def test_a_task_that_nobody_learned_counts_as_run_but_not_as_won():
+    nothing = {"hopper:hop": dict.fromkeys(GOOD, 0.1)}
+    table = runs({task: dict(GOOD) for task in QUICK_TASKS} | nothing)
+    for check in (claims.majority, claims.never_worst):
+        finding = check(table)
+        assert finding.verdict == "reproduced"
+        assert "no method has learned them: hopper:hop" in finding.note
+        assert "7 of 28 tasks" in finding.note
 
 
 def test_matching_is_within_five_percent():
@@ -93,11 +115,13 @@ def test_a_task_that_nobody_learned_decides_nothing():
 def test_sensitivity_is_the_best_over_the_default(best, verdict):
     ends = {"ppo": 500.0, "ppo:clip=0.01": 100.0, "ppo:clip=100.0": best}
     ends |= {"mpo": 500.0, "mpo:temperature=0.001": 100.0, "mpo:temperature=1000.0": best}
-    table = runs({"cartpole:swingup": ends})
+    table = runs({"cartpole:swingup": ends}, clipped=0.03)
     for check in (claims.ppo_clip, claims.mpo_temperature):
         finding = check(table)
         assert finding.verdict == verdict
         assert finding.value == pytest.approx((best + 0.5) / 500.5, rel=1e-3)
+        assert finding.low <= finding.value <= finding.high
+    assert "clips 3.0% of draws" in claims.ppo_clip(table).note
     with style.context():
         drawing = figures.tuning(table)
     assert set(drawing.numbers["method"]) == {"ppo", "mpo"}
@@ -111,40 +135,60 @@ def test_one_seed_has_no_interval_and_is_not_sure():
     assert finding.verdict == "partly"
 
 
+TWO = ("cheetah:run", "ball_in_cup:catch")
+
+
+def beside_sac(tasks, every=1):
+    """DG at 900 and SAC at 300."""
+    ours = runs(dict.fromkeys(tasks, GOOD))
+    theirs = runs({task: {"x": 300.0} for task in tasks}).drop("method")
+    theirs = theirs.with_columns(agent=pl.lit("SAC (SBX)"), every=pl.lit(every))
+    return pl.concat([ours, theirs], how="diagonal")
+
+
 @pytest.fixture
-def beside(tmp_path, monkeypatch):
-    """DG at 900 and SAC at 300 on two tasks, with a file of public scores."""
-    ours = runs({"cheetah:run": GOOD, "ball_in_cup:catch": GOOD}).with_columns(every=pl.lit(8))
-    theirs = runs({"cheetah:run": {"x": 300.0}, "ball_in_cup:catch": {"x": 300.0}}).drop("method")
-    theirs = theirs.with_columns(agent=pl.lit("SAC (SBX)"), every=pl.lit(8))
+def public(tmp_path, monkeypatch):
+    """A file of public scores."""
     path = tmp_path / "scores.csv"
     path.write_text(
         "source,algo,task,action_repeat,env_steps,mean\n"
         "a,MPO,cheetah-run,1,500,600\na,MPO,cheetah-run,1,1200,950\na,MPO,cup-catch,1,1000,990\n"
-        "b,SAC,cheetah-run,2,1000,999\nb,SAC,cheetah-jump,1,1000,999\n"
+        "b,SAC,cheetah-run,2,1000,999\nb,SAC,cheetah-jump,1,1000,999\nc,D4PG,cheetah-run,1,9000,1\n"
     )
     monkeypatch.setenv(published.VARIABLE, str(path))
-    return pl.concat([ours, theirs], how="diagonal"), path
+    return path
 
 
-def test_others_are_compared_at_the_step_nearest_to_ours(beside):
-    table, path = beside
-    found = published.read(path)
-    assert found["agent"].unique().to_list() == ["a MPO"]  # frames repeated, or another task
-    runs_, others = external.with_regret(table)
+def test_others_are_compared_at_the_step_nearest_to_ours(public):
+    found = published.read(public)
+    assert set(found["agent"]) == {"a MPO", "c D4PG"}  # others repeat frames, or have another task
+    table = beside_sac(TWO)
+    runs_, others = external.with_regret(external.beside(table))
+    assert set(others["agent"]) == {"a MPO"}  # 9,000 steps are not near 1,000
     assert sorted(others["score"].to_list()) == [950.0, 990.0]
     assert set(runs_["best"].to_list()) == {950.0, 990.0}
-    finding = external.tuned(table)
-    assert finding.verdict == "partly"  # ahead of SAC, but the public MPO is ahead of it
-    assert "a MPO 0" in finding.note
     with style.context():
         for draw in (external.along, external.by_task):
             assert "a MPO" in set(draw(table).numbers["agent"])
 
 
-def test_without_public_scores_sac_alone_is_compared(beside, monkeypatch):
-    monkeypatch.delenv(published.VARIABLE)
-    assert external.tuned(beside[0]).verdict == "partly"  # no tuned MPO to compare with
+@pytest.mark.parametrize(
+    ("every", "score", "verdict"),
+    [(1, 400, "reproduced"), (1, 990, "partly"), (8, 400, "partly")],  # SAC cut short is not tuned
+)
+def test_tuned_agents_are_beaten_if_sac_and_a_public_mpo_are(public, every, score, verdict):
+    tasks = [task.replace(":", "-") for task in QUICK_TASKS]
+    rows = [f"a,MPO,{task},1,1000,{score}" for task in tasks]
+    public.write_text("\n".join(["source,algo,task,action_repeat,env_steps,mean", *rows]))
+    finding = external.tuned(beside_sac(QUICK_TASKS, every))
+    assert finding.verdict == verdict
+    assert "a MPO" in finding.note
+
+
+def test_without_public_scores_sac_alone_is_compared():
+    assert external.tuned(beside_sac(QUICK_TASKS)).verdict == "partly"  # no tuned MPO
+    with pytest.raises(NotMeasuredError, match="a quarter of the tasks"):
+        external.tuned(beside_sac(TWO))
     with pytest.raises(NotMeasuredError, match="SAC"):
         external.tuned(runs({"cheetah:run": GOOD}))
 

@@ -17,7 +17,7 @@ from delightful.experiments.control.packing import flatten
 from delightful.experiments.control.rows import CHUNK
 from delightful.experiments.control.training import train
 from delightful.lab.cells import digest
-from delightful.lab.compiling import single_threaded
+from delightful.lab.compiling import use_threads
 from delightful.lab.errors import LabError
 
 
@@ -77,7 +77,7 @@ def test_it_goes_on_when_the_ring_has_wrapped(small, tmp_path):
 
 
 def _run_until_killed(config, folder):
-    single_threaded()
+    use_threads()
     training.BETWEEN_CHECKPOINTS = 0.0
     train(config, 0, folder)
 

@@ -19,8 +19,11 @@ from delightful.experiments.control.rows import Rows
 from delightful.gate import gate
 from delightful.lab.compiling import separate
 from delightful.losses import policy_loss
+from delightful.weights import METHODS, score_weight
 
 LEAST_SCALE = 1e-2  # a first rare reward must not be blown up without bound
+LEAST_WEIGHT = 0.05  # nor must score weights of next to nothing
+PPO_CLIP = METHODS["ppo"].defaults["clip"]
 
 
 class Learner(NamedTuple):
@@ -182,10 +185,13 @@ def draw(
     """Fresh actions of the current policy at every replayed state, valued by the target critic.
 
     The same draws serve Retrace, for E_π Q, and the actor, for its advantages: valuing them is
-    most of what a learner step costs.
+    most of what a learner step costs. They come in pairs on either side of the mean. Each is a draw
+    from the policy, and over a pair the score of the mean adds up to 0: what a method gives to all
+    draws alike, as MPO does most of its weight, is no noise then.
     """
     steps, sequences, actions = policy.mean.shape
-    noise = jax.random.normal(key, (steps, sequences, config.draws, actions))
+    half = jax.random.normal(key, (steps, sequences, config.draws // 2, actions))
+    noise = jnp.concatenate([half, -half], axis=2)
     action = policy.mean[:, :, None] + policy.deviation[:, :, None] * noise
     return Draws(action, networks.value(learner.target_critic, rows.observation, action))
 
@@ -209,22 +215,37 @@ def actor_loss(
     """
     policy = Gaussian(*(x[:-1] for x in policy))
     action, advantage = draws.action[:-1], advantages(draws.q[:-1])
-    log_prob = policy.log_prob(action)
+    log_prob, old_log_prob = policy.log_prob(action), old.log_prob(action)
     mode = policy.log_prob(policy.mean)[:, :, None] + jnp.zeros_like(log_prob)
-    score = policy_loss(
-        log_prob,
-        advantage,
-        method=config.method,
-        mask=rows.valid[:-1, :, None] + jnp.zeros_like(log_prob),
-        old_log_prob=old.log_prob(action),
-        mode_log_prob=jax.lax.stop_gradient(mode) if config.surprisal == "mode" else None,
-        axis=2,
+    batch = {
+        "mask": rows.valid[:-1, :, None] + jnp.zeros_like(log_prob),
+        "old_log_prob": old_log_prob,
+        "mode_log_prob": jax.lax.stop_gradient(mode) if config.surprisal == "mode" else None,
+        "axis": 2,
         **options,
-    )
+    }
+    score = policy_loss(log_prob, advantage, method=config.method, **batch)
+    weight = size(score_weight(config.method, advantage, log_prob, **batch))
     moved, changed = map(jnp.mean, networks.divergence(*old, *policy))
-    seen = _measure(config, log_prob, mode, advantage)
-    seen |= {"deviation": jnp.mean(policy.deviation), "kl": moved, "kl_deviation": changed}
-    return score + config.kl * moved + config.kl_deviation * changed, seen
+    ratio = jnp.exp(log_prob - old_log_prob)
+    seen = _measure(config, log_prob, mode, advantage) | {
+        "weight": weight,
+        "clipped": jnp.mean(jnp.abs(ratio - 1) > PPO_CLIP),
+        "deviation": jnp.mean(policy.deviation),
+        "kl": moved,
+        "kl_deviation": changed,
+    }
+    return score / weight + config.kl * moved + config.kl_deviation * changed, seen
+
+
+def size(weight: jax.Array) -> jax.Array:
+    """How far score weights lie from their mean at each state, as a root mean square.
+
+    Adam does not feel the size of a method's weights, but what holds the policy up would: DG's gate
+    halves them, and against the same KL term DG would take half of PG's steps.
+    """
+    apart = weight - jnp.mean(weight, axis=-1, keepdims=True)
+    return jnp.maximum(jnp.sqrt(jnp.mean(apart**2)), LEAST_WEIGHT)
 
 
 MEASURED = (
@@ -233,6 +254,8 @@ MEASURED = (
     "gate_good",
     "gate_bad",
     "advantage",
+    "weight",
+    "clipped",
     "deviation",
     "kl",
     "kl_deviation",

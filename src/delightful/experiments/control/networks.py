@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from delightful.experiments.control.config import ControlConfig
-from delightful.experiments.control.policy import Weights, apply, normed
+from delightful.experiments.control.policy import Weights, apply, normed, product
 
 
 def initial_actor(key: jax.Array, config: ControlConfig, observed: int, actions: int) -> Weights:
@@ -43,7 +43,7 @@ def value(critic: Weights, observation: Any, action: Any) -> Any:
     state = apply(critic["state"], observation)
     extra = action.ndim - observation.ndim
     state = state.reshape(state.shape[:-1] + (1,) * extra + state.shape[-1:])
-    hidden = normed(jnp, critic["norm"], state + jnp.clip(action, -1, 1) @ critic["action"])
+    hidden = normed(jnp, critic["norm"], state + product(jnp.clip(action, -1, 1), critic["action"]))
     hidden = jnp.maximum(apply(critic["second"], hidden), 0)
     return apply(critic["value"], hidden)[..., 0]
 

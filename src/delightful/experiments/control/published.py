@@ -1,7 +1,8 @@
 """Public scores: a CSV that the user names in DELIGHTFUL_SCORES, and how it is read.
 
 Columns: algo, task, env_steps and mean; source is shown beside algo, and action_repeat is looked at
-if it is there: a score with frames repeated is another task. Tasks are written cheetah-run.
+if it is there: a score with frames repeated is another task. Tasks are written cheetah-run or as
+here, cheetah:run.
 """
 
 import os
@@ -49,7 +50,10 @@ def _read(path: Path) -> pl.DataFrame:
     return (
         table.with_columns(
             agent=pl.concat_str([source, pl.col("algo")], separator=" ").str.strip_chars(),
-            task=pl.col("task").str.to_lowercase().replace_strict(known, default=None),
+            task=pl.col("task")
+            .str.to_lowercase()
+            .str.replace_all("[:_]", "-")
+            .replace_strict(known, default=None),
         )
         .drop_nulls("task")
         .select(

@@ -83,9 +83,15 @@ def regrets(table: pl.DataFrame) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     return steps, found
 
 
+def fewest_seeds(table: pl.DataFrame) -> int:
+    """Of any task of the table."""
+    counts = table.group_by("task").agg(pl.col("seed").n_unique())
+    return int(counts["seed"].min())  # type: ignore[arg-type]
+
+
 def extent(table: pl.DataFrame) -> str:
     """How much of the paper's work the table is, in words."""
-    tasks, seeds = table["task"].n_unique(), table["seed"].n_unique()
+    tasks, seeds = table["task"].n_unique(), fewest_seeds(table)
     steps = int(table["steps"].max())  # type: ignore[arg-type]
     paper = ControlConfig().steps
     of = f"{tasks} of {len(BENCHMARKING)} tasks, {seeds} of 3 seeds, {steps:,} of {paper:,} steps"

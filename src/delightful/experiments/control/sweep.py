@@ -41,7 +41,7 @@ def base(scale: str) -> ControlConfig:
     if scale == "smoke":
         return _SMOKE
     if scale == "quick":
-        return replace(ControlConfig(), steps=QUICK_STEPS, records=30)
+        return replace(ControlConfig(), steps=QUICK_STEPS, records=20)
     return ControlConfig()
 
 
