@@ -220,7 +220,7 @@ def test_the_lab_begins_a_damaged_run_anew_and_puts_the_old_one_aside(
     folder.rename(home / "0")
     curves = runs.run(config, np.arange(1), home)
     assert list(curves["deterministic"][0]) == [r["deterministic"] for r in whole[0]]
-    assert (home / "0.aside" / "checkpoint.json").read_text() == "{}"
+    assert (home / "0.aside-1" / "checkpoint.json").read_text() == "{}"
     assert "damaged" in capsys.readouterr().err
 
 

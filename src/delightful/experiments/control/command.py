@@ -55,10 +55,13 @@ def run(options: Namespace, changes: dict[str, str]) -> None:
     policy = pack({"config": asdict(config)}, flatten(weights))
     _written(folder / "policy.bin", policy)
     last = records[-1]
+    dropped = sum(int(record["dropped"]) for record in records)
     print(
         f"{config.task} after {config.steps:,} steps: return {last['deterministic']:.1f} with the "
         f"mean action, {last['stochastic']:.1f} with drawn ones (means of {config.episodes} "
         f"episodes each)"
+        + (f"; {dropped} episodes dropped, in which the simulator gave NaN" if dropped else "")
+        + (f"; actors started again {watcher.restarts}×" if watcher.restarts else "")
     )
     if options.render:
         rendering.render(config, weights, options.seed, Path(options.render))
@@ -97,6 +100,7 @@ class Watcher:
     console: Console
     resumed: bool  # whether the folder held this run before
     stopped: bool = False
+    restarts: int = 0  # of the actors' process
     _seen: int = -1  # records written
     _started: float = field(default_factory=time.monotonic)
     _first: int | None = None  # the step at which this command began
@@ -114,7 +118,8 @@ class Watcher:
         words += [f"training {progress.training:.1f}"] if progress.training is not None else []
         dropped = sum(record["dropped"] for record in progress.records)
         words += [f"{dropped:.0f} episodes dropped (NaN)"] if dropped else []
-        words += [f"actors restarted {progress.restarts}×"] if progress.restarts else []
+        self.restarts = progress.restarts
+        words += [f"actors restarted {self.restarts}×"] if self.restarts else []
         self._bar.update(0, completed=progress.step, said=", ".join(words))
         if len(progress.records) != self._seen:
             self.write(progress.records)

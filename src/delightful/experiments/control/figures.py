@@ -11,6 +11,7 @@ from delightful.lab import style
 from delightful.lab.curves import by_step, label, methods
 from delightful.lab.drawing import along, by_option
 from delightful.lab.experiment import Drawing, Figure, NotMeasuredError
+from delightful.lab.statistics import t_interval
 from delightful.weights import METHODS
 
 
@@ -136,11 +137,22 @@ def inversion(table: pl.DataFrame) -> Drawing:
                 )
                 parts.append(numbers.with_columns(task=pl.lit(task)))
         axes[k].set(title=task, ylim=(0, 1))
-        axes[len(tasks) + k].set_xlabel("step")
+        axes[len(tasks) + k].set(xlabel="step", title=_matters(table, task))
     axes[0].set_ylabel("draws of density > 1")
     axes[len(tasks)].set_ylabel("return")
     style.legend(axes[0])
     return Drawing(figure, pl.concat(parts))
+
+
+def _matters(table: pl.DataFrame, task: str) -> str:
+    """By how much surprisal relative to the mode ends higher, with Student's interval."""
+    ends = {
+        kind: scores.final(table.filter(pl.col("task") == task, pl.col("surprisal") == kind))
+        for kind in ("mode", "density")
+    }
+    both = ends["mode"].join(ends["density"], on="seed", suffix="_density")
+    lead = t_interval((both["final"] - both["final_density"]).to_numpy())
+    return f"mode − density at the end: {lead}"
 
 
 def _complete_or_all(table: pl.DataFrame) -> pl.DataFrame:
@@ -190,7 +202,9 @@ FIGURES = (
         "How often a density above 1 inverts DG's gate, and whether it matters",
         "Above: the share of drawn actions whose density exceeds 1, so that −log π is negative and "
         "the gate turned over. Below: the return with that surprisal, and with surprisal relative "
-        f"to the mode, which is never negative. Means over seeds, ±1 standard error; "
+        "to the mode, which is never negative; its lead at the end has Student's 95% interval. "
+        "Means over seeds, ±1 standard error. In one dimension a density can exceed 1 below a "
+        f"deviation of 0.4; ours starts at {ControlConfig().deviation:g}, held by a KL term; "
         f"clip {ControlConfig().max_surprisal:g}.",
         inversion,
         sweep.SURPRISAL,

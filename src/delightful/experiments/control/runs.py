@@ -1,6 +1,6 @@
 """A run as the lab has it: curves, one seed at a time, gone on with where it was stopped."""
 
-import shutil
+import itertools
 import sys
 from pathlib import Path
 
@@ -28,8 +28,9 @@ def _records(config: ControlConfig, seed: int, folder: Path | None) -> list[Reco
     except CheckpointError as error:
         if folder is None:
             raise
-        aside = folder.with_name(f"{folder.name}.aside")
-        shutil.rmtree(aside, ignore_errors=True)
+        numbers = itertools.count(1)
+        names = (folder.with_name(f"{folder.name}.aside-{number}") for number in numbers)
+        aside = next(name for name in names if not name.exists())
         folder.rename(aside)
         print(f"{error} The run is begun anew; what it left is in {aside}.", file=sys.stderr)
         return train(config, seed, folder)[0]
