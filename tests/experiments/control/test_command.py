@@ -65,6 +65,17 @@ def test_a_run_leaves_its_log_its_policy_and_a_board_and_is_not_run_twice(tmp_pa
 
 
 @pytest.mark.slow
+def test_a_run_with_two_threads_repeats_to_the_byte(tmp_path, environment):
+    environment.pop("NPROC", None)  # the tests' own: one thread each
+    short = ("--steps", "6000", "--set", "random_steps=1000", "--set", "records=1")
+    for out in ("one", "other"):
+        found = delightful(tmp_path, environment, "cheetah:run", *short, "--out", out)
+        assert found.returncode == 0, found.stderr
+    for name in ("policy.bin", "log.jsonl"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "other" / name).read_bytes()
+
+
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_was_done(tmp_path, environment):
     arguments = ("gym:misbehaving:Toy-v0", *SMALL, "--steps", "200000", "--set", "records=200")
     process = subprocess.Popen(
