@@ -3,11 +3,12 @@
 import time
 from dataclasses import replace
 from types import ModuleType
+from typing import Any
 
 import pytest
 import torch
 
-from delightful.benchmarks import beside_torch, estimator, mnist, peak, plugins, tokens
+from delightful.benchmarks import beside_torch, control, estimator, mnist, peak, plugins, tokens
 from delightful.benchmarks.timing import ratio
 from delightful.benchmarks.torch_tokens import Trainer
 from delightful.experiments.tokens.config import TokensConfig
@@ -131,3 +132,17 @@ def test_the_pytorch_side_samples_from_the_policy_that_it_trains() -> None:
         one_by_one.append(trainer.policy(answers[:, i : i + 1], caches, 4 + i)[:, -1])
     whole = trainer.policy(torch.cat([prompts, answers[:, :-1]], dim=1))[:, 3:]
     torch.testing.assert_close(torch.stack(one_by_one, dim=1), whole)
+
+
+def test_control_says_what_was_held_and_what_was_missed() -> None:
+    found: dict[str, Any] = {"environment_steps_per_second": 1e4, "steps_per_second": 1e3}
+    found |= {"learner_steps_per_second": 250.0, "overlap": 1.4, "overlap_interval": [1.2, 1.5]}
+    for name in ("ratio_to_sb3", "ratio_to_sbx"):
+        found |= {name: 3.0, f"{name}_interval": [2.5, 3.5]}
+    for minutes, verdict in ((24.9, "held"), (25.1, "missed")):
+        tasks = {"cheetah:run": found | {"million_steps_minutes": minutes}}
+        lines = control.describe({"tasks": tasks}).splitlines()
+        assert lines[5].endswith("goal at most 1.3: missed")
+        assert lines[6].endswith(f"{minutes} minutes  goal at most 25: {verdict}")
+        assert lines[7].endswith("goal at least 5: missed")
+        assert lines[8].endswith("goal at least 1: held")

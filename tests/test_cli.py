@@ -5,12 +5,14 @@ import os
 import re
 import subprocess
 import sys
+from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
+from delightful import commands
 from delightful.experiments import EXPERIMENTS
 from delightful.experiments.bandit.sweep import ALIGNMENT
 from delightful.lab.cells import Plan
@@ -243,3 +245,16 @@ def test_a_reader_that_has_gone_is_no_error(delightful: Any, store: Path, argume
     done = delightful(*arguments.split(), "--store", store, stdout=writer)
     os.close(writer)
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("command", "names", "alone"),
+    [
+        ("train", [], True),
+        ("bench", ["control"], True),
+        ("bench", ["mnist"], False),
+        ("run", ["control"], False),
+    ],
+)
+def test_one_run_of_control_has_the_machine(command: str, names: list[str], alone: bool) -> None:
+    assert commands._is_alone(Namespace(command=command, names=names)) is alone

@@ -61,8 +61,9 @@ def run(options: Namespace) -> None:
 
 def _is_alone(options: Namespace) -> bool:
     """Whether one run of control has the machine; all else comes in sweeps, a process per core."""
-    benched = options.names if options.command == "bench" else []
-    return options.command == "train" or list(benched) == ["control"]
+    return bool(
+        options.command == "train" or (options.command == "bench" and options.names == ["control"])
+    )
 
 
 def _store(options: Namespace) -> Store:

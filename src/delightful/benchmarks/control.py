@@ -49,10 +49,13 @@ def _of_task(task: str, chunks: int, rounds: int, changes: dict[str, Any]) -> di
     with ActorProcess(config, 0) as actors:
         together, acting, learning = _ours(config, actors, chunks)
         together()  # compiles, and fills the memory
+        parts = {"acting": acting, "learning": learning}
         alone = {
-            name: np.array([seconds(part) for _ in range(rounds)])
-            for name, part in (("acting", acting), ("learning", learning))
+            name: np.array([seconds(part) for _ in range(rounds)]) for name, part in parts.items()
         }
+        slower = parts[max(alone, key=lambda name: float(np.median(alone[name])))]
+        # In turn, as with the others below: a machine's speed drifts.
+        overlap, interval = _middle(np.divide(*alternating(together, slower, rounds)))
         evaluation = min(seconds(lambda: _evaluate(config, actors)) for _ in range(rounds))
         ours: dict[str, list[float]] = {}
         found: dict[str, Any] = {}
@@ -64,8 +67,6 @@ def _of_task(task: str, chunks: int, rounds: int, changes: dict[str, Any]) -> di
             found[f"{name}_steps_per_second"] = float(steps / np.median(others))
             ours[name] = mine.tolist()
         both = np.concatenate([np.array(times) for times in ours.values()])
-    slower = max(alone.values(), key=np.median)
-    overlap, interval = _middle(both[: len(slower)] / slower)
     million = 1e6 / steps * np.median(both) + 1e6 / EVALUATED_EVERY * evaluation
     return {
         "environment_steps_per_second": float(steps / np.median(alone["acting"])),

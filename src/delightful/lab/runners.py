@@ -4,13 +4,14 @@ Every runner calls `run_cell`, so all of them store the same bytes; what differs
 A runner yields each cell as it is finished, in no particular order.
 """
 
+import concurrent.futures
 import multiprocessing
 import os
 import shutil
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import wait
 from typing import Any
@@ -22,6 +23,8 @@ from delightful.lab.compiling import use_threads
 from delightful.lab.errors import LabError
 from delightful.lab.signals import deaf_to_ctrl_c
 from delightful.lab.store import Store
+
+HEARING = 0.5  # seconds until a Ctrl-C is heard
 
 
 def cores() -> int:
@@ -65,7 +68,7 @@ def run_local(cells: Sequence[Cell], store: Store, workers: int) -> Iterator[tup
     try:
         with deaf_to_ctrl_c():  # so that workers are, from birth: the parent alone decides
             futures = {pool.submit(run_cell, cell, store): cell for cell in cells}
-        for future in as_completed(futures):
+        for future in _as_completed(set(futures)):
             yield futures[future], future.result()
     except BrokenProcessPool:
         raise LabError(
@@ -82,6 +85,14 @@ def run_local(cells: Sequence[Cell], store: Store, workers: int) -> Iterator[tup
             process.join()
         if manager is not None:  # still at work when Python ends, it would write to a closed pipe
             manager.join(timeout=5)
+
+
+def _as_completed(running: set[Future[float]]) -> Iterator[Future[float]]:
+    """Futures as they are done. Waiting without an end would not hear a Ctrl-C before the next one
+    is: polars' signal handler has waits go on after it, and Python's own comes only then."""
+    while running:
+        done, running = concurrent.futures.wait(running, HEARING, FIRST_COMPLETED)
+        yield from done
 
 
 def run(cells: Sequence[Cell], store: Store, workers: int) -> Iterator[tuple[Cell, float]]:

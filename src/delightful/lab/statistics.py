@@ -15,7 +15,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtrit
+from scipy.special import betaincinv, stdtrit
 
 Floats = NDArray[np.float64]
 Axis = int | tuple[int, ...] | None
@@ -83,6 +83,16 @@ def t_interval(x: ArrayLike, confidence: float = 0.95) -> Estimate:
         return Estimate(centre, math.nan, math.nan)
     half = float(stdtrit(entries.size - 1, (1 + confidence) / 2) * standard_error(entries))
     return Estimate(centre, centre - half, centre + half)
+
+
+def share_of(count: int, total: int, confidence: float = 0.95) -> Estimate:
+    """`count` of `total` as a share, with Clopper and Pearson's interval: exact for any number."""
+    if not 0 <= count <= total or total < 1:
+        raise ValueError(f"count must lie between 0 and total, got {count} of {total}")
+    tail = (1 - confidence) / 2
+    low = float(betaincinv(count, total - count + 1, tail)) if count else 0.0
+    high = float(betaincinv(count + 1, total - count, 1 - tail)) if count < total else 1.0
+    return Estimate(count / total, low, high)
 
 
 def iqm(scores: ArrayLike, axis: Axis = None) -> Any:

@@ -188,7 +188,7 @@ def test_targets_follow_every_so_often():
 
 def test_an_update_that_is_not_finite_is_skipped_and_counted():
     config = ControlConfig(width=16, batch=64)
-    memory = memory_of(np.random.default_rng(0), 800, lambda a: a[..., 0] * 1e38)
+    memory = memory_of(np.random.default_rng(0), 800, lambda a: np.full(a.shape[:-1], 1e38))
     learner = agent.start(config, 0, 3, 1)
     after, means = agent.learn(config, learner, memory, 0, 5)
     assert means["skipped"] == 1

@@ -93,6 +93,27 @@ def test_ctrl_c_keeps_what_was_done(tmp_path, environment):
     assert (log.parent / "checkpoint.json").exists()
 
 
+@pytest.mark.slow
+def test_ctrl_c_ends_a_sweep_in_the_middle_of_a_long_run(tmp_path, environment):
+    long = ("run", "control/tasks", "--scale", "smoke", "--set", "steps=50000000", "--workers", "2")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "delightful.cli", *long],
+        cwd=tmp_path,
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while not list(tmp_path.glob("results/unfinished/*")):
+        assert process.poll() is None
+        time.sleep(0.1)
+    time.sleep(2)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    said = process.communicate(timeout=20)[1]
+    assert process.returncode == 2
+    assert "0 of 4 cells were finished" in said
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -304,7 +304,7 @@ def normalised(config: ControlConfig, learner: Learner, rows: Rows) -> Any:
     """Rewards less their mean, by their size; the end of a task is worth what it would be then.
 
     Taking the same from every reward takes the same from every value, if a task that ends is given
-    no reward for ever after: no policy gains by it, and the critic has only differences to learn.
+    no reward for ever after: no policy gains by it, and the critic has less to learn.
     """
     scale, mean = reward_scale(learner), learner.reward_mean
     ended = (1 - rows.discount) * config.discount / (1 - config.discount)

@@ -17,7 +17,10 @@ EXPERIMENT = Experiment(
     remarks=(
         "Advantages are taken on fresh draws: at every replayed state actions are drawn from the "
         "current policy, valued by the target critic, and U = Q − mean over the draws; our reading "
-        "of 'on-policy score terms without importance ratios'. PPO's ratio is to the target's.",
+        "of 'on-policy score terms without importance ratios'. PPO's ratio is to the target's. "
+        "Draws come in pairs about the mean, over which what all get alike adds no noise.",
+        "A method's score term is divided by the root mean square of its weights about their mean "
+        "at each state, at least 0.05: so the KL term weighs the same against every method.",
         "The first layer of both networks is normalised and goes through tanh, the second is ReLU. "
         "Without it the critic learned cheetah:run faster at first, and then lost it.",
         "Rewards are normalised by moving averages of their mean and of their square, the end of a "

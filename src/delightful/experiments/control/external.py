@@ -34,9 +34,8 @@ def beside(table: pl.DataFrame) -> pl.DataFrame:
     return kept
 
 
-def with_regret(table: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+def with_regret(runs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The runs, and the public scores nearest to their end, with regret to the best of them all."""
-    runs = table
     end = int(runs["steps"].max())  # type: ignore[arg-type]
     others = published.scores().filter(pl.col("task").is_in(runs["task"].unique().to_list()))
     others = others.filter(pl.col("step").is_between(end / NEAR, end * NEAR))
@@ -144,7 +143,8 @@ def tuned(table: pl.DataFrame) -> Finding:
     measures = f"regret over training, {closest} − DG"
     whole = every == 1  # SAC with fewer updates than its authors give it is no tuned one
     holds = gap.low > 0 and ahead and whole
-    return decided(runs, found(measures, gap, holds, partly=gap.value > 0, note=note))
+    finding = found(measures, gap, holds, partly=gap.value > 0, note=note)
+    return decided(runs, finding, sweep.COMPARABLE)
 
 
 _CAPTION = (

@@ -135,24 +135,31 @@ def inversion(table: pl.DataFrame) -> Drawing:
                     label=kind,
                     ls=dashes,
                 )
-                parts.append(numbers.with_columns(task=pl.lit(task)))
+                parts.append(numbers.with_columns(task=pl.lit(task), metric=pl.lit(metric)))
         axes[k].set(title=task, ylim=(0, 1))
-        axes[len(tasks) + k].set(xlabel="step", title=_matters(table, task))
+        lead = _lead(table, task)
+        parts.append(pl.DataFrame({"task": task, "metric": "mode − density at the end"} | lead))
+        low, high = (f"{lead[name]:+.0f}".replace("-", "−") for name in ("low", "high"))
+        title = f"mode − density: {lead['mean']:+.0f}".replace("-", "−")
+        axes[len(tasks) + k].set_xlabel("step")
+        axes[len(tasks) + k].set_title(f"{title} [{low}, {high}]", fontsize=7)
     axes[0].set_ylabel("draws of density > 1")
     axes[len(tasks)].set_ylabel("return")
     style.legend(axes[0])
-    return Drawing(figure, pl.concat(parts))
+    return Drawing(figure, pl.concat(parts, how="diagonal"))
 
 
-def _matters(table: pl.DataFrame, task: str) -> str:
+def _lead(table: pl.DataFrame, task: str) -> dict[str, float]:
     """By how much surprisal relative to the mode ends higher, with Student's interval."""
     ends = {
         kind: scores.final(table.filter(pl.col("task") == task, pl.col("surprisal") == kind))
         for kind in ("mode", "density")
     }
     both = ends["mode"].join(ends["density"], on="seed", suffix="_density")
+    if both.is_empty():
+        raise NotMeasuredError(f"no seed of {task} has been run with either surprisal")
     lead = t_interval((both["final"] - both["final_density"]).to_numpy())
-    return f"mode − density at the end: {lead}"
+    return {"mean": lead.value, "low": lead.low, "high": lead.high}
 
 
 def _complete_or_all(table: pl.DataFrame) -> pl.DataFrame:

@@ -32,5 +32,8 @@ def _records(config: ControlConfig, seed: int, folder: Path | None) -> list[Reco
         names = (folder.with_name(f"{folder.name}.aside-{number}") for number in numbers)
         aside = next(name for name in names if not name.exists())
         folder.rename(aside)
-        print(f"{error} The run is begun anew; what it left is in {aside}.", file=sys.stderr)
+        print(
+            f"{error} The run is begun anew; until it is done, what it left is in {aside}.",
+            file=sys.stderr,
+        )
         return train(config, seed, folder)[0]

@@ -40,7 +40,10 @@ def learned(table: pl.DataFrame) -> pl.DataFrame:
 def balanced(table: pl.DataFrame) -> pl.DataFrame:
     """The seeds that every task has, so that a mean over tasks is of the same ones for all."""
     tasks = table["task"].n_unique()
-    return table.filter(pl.col("task").n_unique().over("seed") == tasks)
+    found = table.filter(pl.col("task").n_unique().over("seed") == tasks)
+    if found.is_empty():
+        raise NotMeasuredError("no seed has been run on every task")
+    return found
 
 
 def final(table: pl.DataFrame) -> pl.DataFrame:

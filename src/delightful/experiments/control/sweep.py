@@ -37,6 +37,10 @@ _SMOKE = ControlConfig(
 )
 
 
+# SAC is stepped by dm_control, ours by EnvPool, and on finger they differ.
+COMPARABLE = tuple(task for task in BENCHMARKING if not task.startswith("finger"))
+
+
 def base(scale: str) -> ControlConfig:
     if scale == "smoke":
         return _SMOKE
@@ -85,8 +89,7 @@ def _surprisal(scale: str) -> list[ControlConfig]:
 def _external(scale: str) -> list[SacConfig]:
     """SBX's SAC on the tasks of ours: at the paper's scale as its authors run it."""
     every = 1 if scale == "paper" else SacConfig().every
-    # Not finger: SAC is stepped by dm_control, ours by EnvPool, and there they differ.
-    tasks = [c for c in _tasks(scale) if not c.task.startswith("finger")]
+    tasks = [c for c in _tasks(scale) if c.task in COMPARABLE]
     ours = dict.fromkeys((c.task, c.steps, c.records, c.episodes) for c in tasks)
     return [
         SacConfig(task=task, steps=steps, every=every, records=records, episodes=episodes)

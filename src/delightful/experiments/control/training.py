@@ -1,7 +1,7 @@
 """A run: actors collect a chunk while the learner learns from those before it.
 
 Acting is one chunk behind learning, always, so that neither waits for the other more than it must
-and yet a run's numbers depend on nothing but its config and seed.
+and yet a run's numbers depend on nothing but its config, its seed and the number of threads.
 """
 
 import math
