@@ -56,7 +56,10 @@ def curves(table: pl.DataFrame) -> Drawing:
         axis.axis("off")
     for axis in axes[::columns]:
         axis.set_ylabel("return")
-    style.legend(axes[0])
+    if len(tasks) < len(axes):  # a panel is left over
+        axes[-1].legend(*axes[0].get_legend_handles_labels(), loc="center")
+    else:
+        style.legend(axes[0])
     return Drawing(figure, pl.concat(parts))
 
 
