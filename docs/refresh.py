@@ -64,6 +64,7 @@ def stacks() -> str:
     )
 
 
+NEAR = 0.9
 # MPO after 500,000 steps, as dreamerv3-scores publishes it, without repeated actions.
 PUBLIC_MPO = {
     "acrobot:swingup": 96,
@@ -90,8 +91,11 @@ def control() -> str:
             each = ", ".join(f"{value:.0f}" for value in found)
             shown.append(f"{sum(found) / len(found):.0f} ({each})" if found else "")
         lines.append(f"| {task} | {' | '.join(shown)} | {PUBLIC_MPO.get(task, '')} |")
-    said = "Mean over seeds (each seed's). Public MPO: dreamerv3-scores, 10 seeds."
-    return "\n".join([*lines, "", said, ""])
+    mpo = rows.filter(pl.col("method") == "mpo").group_by("task").agg(pl.col("final").mean())
+    short = sorted(task for task, mean in mpo.rows() if mean < NEAR * PUBLIC_MPO.get(task, 0))
+    said = "Mean over seeds (each seed's). Public MPO: dreamerv3-scores, 10 seeds, at more steps. "
+    said += f"Ours, at the end of its runs, is below {NEAR:.0%} of it on {', '.join(short)}."
+    return "\n".join([*lines, "", said if short else said.partition(" Ours")[0], ""])
 
 
 def _interval(row: dict, sign: str = "") -> str:
