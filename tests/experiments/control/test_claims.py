@@ -139,11 +139,11 @@ def test_sensitivity_is_the_best_over_the_default(best, verdict):
     assert drawing.numbers.height == 6
 
 
-def test_one_seed_has_no_interval_and_is_not_sure():
-    table = runs({"acrobot:swingup": GOOD}, seeds=1)
-    finding = claims.acrobot(table)
-    assert np.isnan(finding.low)
-    assert finding.verdict == "partly"
+def test_one_seed_decides_nothing():
+    table = runs({"acrobot:swingup": GOOD, "hopper:hop": GOOD}, seeds=1)
+    for check in (claims.acrobot, claims.pg_hopper):
+        with pytest.raises(NotMeasuredError, match=r"2 seeds .* are needed; so far DG 8\d\d"):
+            check(table)
 
 
 TWO = ("cheetah:run", "ball_in_cup:catch")

@@ -179,7 +179,11 @@ def _on_task(table: pl.DataFrame, task: str) -> tuple[pl.DataFrame, dict[str, np
     table = complete(table).filter(pl.col("task") == task)
     if table.is_empty():
         raise NotMeasuredError(f"it needs runs of every method on {task}")
-    return table, finals(table)[task]
+    runs = finals(table)[task]
+    if fewest_seeds(table) < 2:
+        each = ", ".join(f"{label(name)} {mean:.0f}" for name, mean in _means(runs).items())
+        raise NotMeasuredError(f"2 seeds of {task} are needed; so far {each}, {extent(table)}")
+    return table, runs
 
 
 def _fails(table: pl.DataFrame, task: str, name: str) -> Finding:
