@@ -42,7 +42,7 @@ class ControlConfig:
     every: int = chosen(
         4,
         "environment steps per learner step; 8 is common, but learning is limited by the number "
-        "of learner steps: with 8, PG had half the return after 100,000 steps",
+        "of learner steps: with 8, PG had a third to two thirds of the return after 100,000 steps",
     )
     random_steps: int = chosen(5000, "environment steps with uniform actions, before learning")
     deviation: float = chosen(0.5, "the policy's first standard deviation; actions lie in [−1, 1]")
@@ -51,7 +51,7 @@ class ControlConfig:
     kl: float = chosen(
         6.0,
         "times KL(target policy ‖ policy) for the mean, in every method's loss, after its score "
-        "weights are divided by their size; PG was slower with 3 and with 20",
+        "weights are divided by their size; PG was slower with 20",
     )
     kl_deviation: float = chosen(
         200.0,
