@@ -132,6 +132,8 @@ def test_sensitivity_is_the_best_over_the_default(best, verdict):
         assert finding.verdict == verdict
         assert finding.value == pytest.approx((best + 0.5) / 500.5, rel=1e-3)
         assert finding.low <= finding.value <= finding.high
+    with pytest.raises(NotMeasuredError, match="2 seeds of every clip are needed"):
+        claims.ppo_clip(table.filter(pl.col("seed") == 0))
     assert "3.0% of draws have a ratio beyond it" in claims.ppo_clip(table).note
     with style.context():
         drawing = figures.tuning(table)

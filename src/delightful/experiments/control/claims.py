@@ -278,6 +278,9 @@ def _sensitivity(table: pl.DataFrame, name: str, option: str) -> Finding:
     }
     if default not in by_value or len(by_value) < 3:
         raise NotMeasuredError(f"it needs {name} with its default {option} and two others")
+    seeds = min(len(x) for x in by_value.values())
+    if seeds < 2:
+        raise NotMeasuredError(f"2 seeds of every {option} are needed")
     means = {value: float(x.mean()) for value, x in sorted(by_value.items())}
     best = max(means, key=means.__getitem__)
     if means[default] <= 0:
@@ -286,7 +289,6 @@ def _sensitivity(table: pl.DataFrame, name: str, option: str) -> Finding:
     low, value, high = (1 + part / means[default] for part in (gap.low, gap.value, gap.high))
     ratio = Estimate(value, low, high)
     each = ", ".join(f"{value:g}: {mean:.0f}" for value, mean in means.items())
-    seeds = min(len(x) for x in by_value.values())
     steps = int(table["steps"].max())  # type: ignore[arg-type]
     note = f"{seeds} seeds, {steps:,} steps; final return by {option}: {each}"
     if name == "ppo":
