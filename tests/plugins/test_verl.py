@@ -27,12 +27,15 @@ MASK = torch.arange(6) < LENGTHS[:, None]
 
 @pytest.fixture(scope="module")
 def stack():
-    """verl on this CPU. It sets RANK and the like, which would make others' tests distributed."""
+    """verl on this CPU, which it tells verl by a variable when it is imported."""
     with mock.patch.dict(os.environ):
         from delightful.experiments.stacks import verl
 
         with verl.alone():
+            assert os.environ["RANK"] == "0"
             yield verl
+        # left behind, they would make others' tests distributed
+        assert not {"RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_PORT"} & set(os.environ)
 
 
 def a_batch():

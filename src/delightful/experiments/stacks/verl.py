@@ -45,6 +45,13 @@ from delightful.plugins import verl as plugin
 from delightful.plugins.gating import DelightConfig
 
 GROUP, PROMPTS = 8, 8  # completions per prompt, prompts per step
+_ALONE = {
+    "RANK": "0",
+    "WORLD_SIZE": "1",
+    "LOCAL_RANK": "0",
+    "MASTER_ADDR": "127.0.0.1",
+    "VERL_ENGINE_DEVICE": "cuda",  # for which the engine's class is listed
+}
 
 
 def scores(
@@ -58,15 +65,23 @@ def scores(
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """A process group of this process only."""
+    """A process group of this process only. The variables that say so are taken back at the end:
+    left behind, they would make what runs next in this process distributed."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        os.environ["MASTER_PORT"] = str(free.getsockname()[1])
-    torch.distributed.init_process_group("gloo")
+        given = _ALONE | {"MASTER_PORT": str(free.getsockname()[1])}
+    before = {name: os.environ.get(name) for name in given}
+    os.environ |= given
     try:
+        torch.distributed.init_process_group("gloo")
         yield
     finally:
-        torch.distributed.destroy_process_group()
+        if torch.distributed.is_initialized():
+            torch.distributed.destroy_process_group()
+        for name, value in before.items():
+            os.environ.pop(name)
+            if value is not None:
+                os.environ[name] = value
 
 
 def loss_mode(delight: DelightConfig | None) -> str:

@@ -1,6 +1,6 @@
 """A CPU platform for verl, which ships only nvidia, npu and rocm: made by its own registry.
 
-Importing this module puts the process in verl's idea of a machine with one device.
+Importing this module, before verl, makes it the platform that verl finds.
 """
 
 import contextlib
@@ -10,8 +10,6 @@ from types import SimpleNamespace
 from typing import Any
 
 os.environ["VERL_PLATFORM"] = "cpu"
-os.environ["VERL_ENGINE_DEVICE"] = "cuda"  # for which the engine's class is listed
-os.environ |= {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0", "MASTER_ADDR": "127.0.0.1"}
 
 import torch
 from verl.plugin.platform import PlatformBase, PlatformRegistry
