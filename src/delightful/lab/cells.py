@@ -38,7 +38,9 @@ class Program:
     start: float  # seconds before the first seed runs, on the reference machine: compiling
     seconds: Callable[[Config], float]  # and for each seed; both for estimates only
     prepare: str = ""  # "module:function" that is to be called once before any cell runs
-    resumes: bool = False  # whether its function takes a folder too, to go on from if it is stopped
+    # For one that can go on after it was stopped, from a folder that its entry takes too:
+    # "module:function" (config, seeds, folder) -> how much of them has been done, from 0 to 1
+    share: str = ""
 
     def make_ready(self) -> None:
         """Fetch what the program needs, such as a data set, once for all processes."""
@@ -46,7 +48,7 @@ class Program:
             named(self.prepare)()
 
     def run(self, config: Config, seeds: np.ndarray, folder: Path | None = None) -> Curves:
-        more = (folder,) if self.resumes else ()
+        more = (folder,) if self.share else ()
         curves: Curves = named(self.entry)(config, seeds, *more)
         return curves
 
@@ -87,9 +89,18 @@ class Cell:
         return f"{self.program.name}{task} {method} seeds {self.first_seed}–{last}"
 
     def run(self, folder: Path | None = None) -> Curves:
-        """folder: where a program that resumes keeps what it needs for that."""
-        seeds = np.arange(self.first_seed, self.first_seed + self.seeds)
-        return self.program.run(self.config, seeds, folder)
+        """folder: where a program that can go on keeps what it needs for that."""
+        return self.program.run(self.config, self._numbers, folder)
+
+    def share(self, folder: Path) -> float:
+        """How much of it has been done, from 0 to 1, by what is in that folder."""
+        if not self.program.share:
+            return 0.0
+        return float(named(self.program.share)(self.config, self._numbers, folder))
+
+    @property
+    def _numbers(self) -> np.ndarray:
+        return np.arange(self.first_seed, self.first_seed + self.seeds)
 
 
 def digest(key: Mapping[str, Any]) -> str:

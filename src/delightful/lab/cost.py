@@ -31,7 +31,8 @@ def estimate(
     factor = 1.0 if known else _speed_test() / _REFERENCE_SPEED_TEST
     total = 0.0
     for cell in to_run:
-        total += guess(cell) * measured.get(cell.program.name, factor)
+        rest = 1 - cell.share(store.unfinished(cell))
+        total += rest * guess(cell) * measured.get(cell.program.name, factor)
     processes = min(workers, len(to_run))
     source = "from cells timed here" if known else "from a reference machine and a speed test"
     return _START + total / processes, source

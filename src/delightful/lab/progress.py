@@ -1,16 +1,19 @@
 """Running cells with a person watching: the cost beforehand, a bar with an ETA, a kind stop."""
 
 import sys
+import threading
 import time
 from collections.abc import Sequence
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from delightful.lab import cost, runners
 from delightful.lab.cells import Cell
 from delightful.lab.errors import LabError
 from delightful.lab.store import Store
+
+BETWEEN_UPDATES, BETWEEN_LINES = 1.0, 60.0  # seconds; lines where there is no terminal
 
 
 def run_missing(cells: Sequence[Cell], store: Store, workers: int) -> int:
@@ -46,38 +49,90 @@ def run_missing(cells: Sequence[Cell], store: Store, workers: int) -> int:
 def _run(
     cells: Sequence[Cell], store: Store, workers: int, console: Console, estimate: float
 ) -> None:
-    start, finished, work_done = time.monotonic(), 0, 0.0
-    work = {cell.id: cost.guess(cell) for cell in cells}
-    total = sum(work.values())
+    outlook = Outlook(cells, store, workers, estimate)
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("cells"),
         BarColumn(),
-        MofNCompleteColumn(),
+        TextColumn("{task.fields[count]}"),
         TimeElapsedColumn(),
         TextColumn("{task.fields[left]}"),
     )
-    last_line = start
+    over = threading.Event()
     try:
         with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-            left = f"about {_duration(estimate)} left"
-            task = bar.add_task("cells", total=len(cells), left=left)
+            task = bar.add_task("", total=1.0, count=outlook.count, left=outlook.left())
+
+            def update() -> str:
+                done, count, left = outlook.done(), outlook.count, outlook.left()
+                bar.update(task, completed=done, count=count, left=left)
+                return f"{done:.0%}, {count} cells, {left}"
+
+            def tell() -> None:
+                """In a thread of its own: a cell may take hours, and tells how far it is."""
+                while not over.wait(BETWEEN_UPDATES if console.is_terminal else BETWEEN_LINES):
+                    line = update()
+                    if not console.is_terminal:
+                        console.print(line)
+
+            threading.Thread(target=tell, daemon=True).start()
             for cell, _ in runners.run(cells, store, workers):
-                finished += 1
-                work_done += work[cell.id]
-                elapsed = time.monotonic() - start
-                left = f"about {_duration(elapsed * (total - work_done) / work_done)} left"
-                bar.update(task, completed=finished, left=left)
-                if not console.is_terminal and time.monotonic() - last_line > 10:
-                    last_line = time.monotonic()
-                    console.print(f"{finished}/{len(cells)} cells, {left}")
+                outlook.finished.add(cell.id)
+                update()
     except KeyboardInterrupt:
+        finished = len(outlook.finished)
         store.log("stopped", finished=finished)
         raise LabError(
             f"stopped: {finished} of {len(cells)} cells were finished and are kept; "
             "give the same command again to go on."
         ) from None
-    console.print(f"{finished} cells in {_duration(time.monotonic() - start)}")
+    finally:
+        over.set()
+    console.print(f"{len(outlook.finished)} cells in {_duration(outlook.elapsed)}")
     sys.stderr.flush()
+
+
+class Outlook:
+    """How much of some cells has been done, those under way included, and how long the rest takes.
+
+    The estimate weighs as much as the first cells, one per process; the pace so far, as much as
+    has been done. That pace is taken when something more is seen to be done: in between, the time
+    that passes goes into work which is not seen yet.
+    """
+
+    def __init__(self, cells: Sequence[Cell], store: Store, workers: int, estimate: float) -> None:
+        self.finished: set[str] = set()
+        self._cells, self._store, self._estimate = cells, store, estimate
+        self._work = {cell.id: cost.guess(cell) for cell in cells}
+        self._first = min(1.0, workers / len(cells))
+        self._start = time.monotonic()
+        self._before = self.done()
+        self._seen = self._before, 0.0  # what was done, and after how long that was seen
+
+    @property
+    def elapsed(self) -> float:
+        return time.monotonic() - self._start
+
+    @property
+    def count(self) -> str:
+        return f"{len(self.finished)}/{len(self._cells)}"
+
+    def done(self) -> float:
+        """As a share of all the work."""
+        done = sum(self._work[cell.id] * self._share(cell) for cell in self._cells)
+        return done / sum(self._work.values())
+
+    def left(self) -> str:
+        done = self.done()
+        if done > self._seen[0]:
+            self._seen = done, self.elapsed
+        done, elapsed = self._seen
+        expected = self._estimate / max(1 - self._before, 1e-9)
+        pace = (self._first * expected + elapsed) / (self._first + done - self._before)
+        return f"about {_duration((1 - done) * pace)} left"
+
+    def _share(self, cell: Cell) -> float:
+        finished = cell.id in self.finished
+        return 1.0 if finished else cell.share(self._store.unfinished(cell))
 
 
 def _duration(seconds: float) -> str:

@@ -12,7 +12,7 @@ import pytest
 
 from delightful.experiments.control import agent, runs, training
 from delightful.experiments.control.actors import ActorProcess
-from delightful.experiments.control.checkpoint import Checkpoint, CheckpointError
+from delightful.experiments.control.checkpoint import Checkpoint, CheckpointError, share
 from delightful.experiments.control.packing import flatten
 from delightful.experiments.control.rows import CHUNK
 from delightful.experiments.control.training import train
@@ -152,8 +152,18 @@ def stopped(small, tmp_path):
         count[0] += 1
         return count[0] >= 4
 
-    train(small, 0, tmp_path, stop)
-    return small, tmp_path
+    folder = tmp_path / "run"
+    train(small, 0, folder, stop)
+    return small, folder
+
+
+def test_a_checkpoint_tells_how_far_its_run_is(stopped):
+    config, folder = stopped
+    folder.rename(folder.parent / "0")
+    assert share(config, np.array([0]), folder.parent) == 4 / 11
+    assert share(config, np.array([0, 1]), folder.parent) == 2 / 11
+    (folder.parent / "0" / "checkpoint.json").write_text("{")
+    assert share(config, np.array([0]), folder.parent) == 0
 
 
 def test_damage_is_named_and_nothing_is_lost(stopped, whole):

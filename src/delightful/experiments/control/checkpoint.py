@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from delightful.experiments.control.config import ControlConfig
 from delightful.experiments.control.packing import pack, unpack
 from delightful.experiments.control.rows import Rows
 from delightful.lab.cells import digest
@@ -73,6 +74,7 @@ class Checkpoint:
                 piece = self._write(f"replay-{first:07d}-{last:07d}.bin", pack({}, joined))
                 pieces.append({"first": first, "last": last, **piece})
             state = self._write(f"state-{chunk:07d}.bin", pack(facts, arrays))
+            state["chunk"] = chunk
             entry = {"version": VERSION, "run": self._run, "state": state, "replay": pieces}
             sealed = json.dumps({**entry, "seal": digest(entry)}, indent=1)
             write_whole(self.folder / "checkpoint.json", sealed.encode())
@@ -129,6 +131,20 @@ class Checkpoint:
         if hashlib.sha256(data).hexdigest() != entry["sha256"]:
             raise _damaged(path)
         return unpack(data)
+
+
+def share(config: ControlConfig, seeds: np.ndarray, folder: Path) -> float:
+    """How much of these runs has been done, by their checkpoints in a cell's folder."""
+    done = [_chunks(folder / str(seed) / "checkpoint.json") for seed in seeds]
+    return sum(done) / len(done) / config.chunks
+
+
+def _chunks(path: Path) -> int:
+    """Enough to say how far a run is: what is damaged is found when it is gone on with."""
+    try:
+        return int(json.loads(path.read_bytes())["state"]["chunk"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return 0
 
 
 _REMEDY = "put the file back, or give another --out to begin anew"

@@ -69,6 +69,11 @@ class ControlConfig:
     def sequences(self) -> int:
         return self.batch // self.length
 
+    @property
+    def chunks(self) -> int:
+        """How many the actors bring in a run."""
+        return -(-self.steps // (CHUNK * self.actors))
+
     def check(self) -> None:
         check_name(self.task)
         for name in ("actors", "width", "target_period", "length", "every", "records", "episodes"):
@@ -156,7 +161,7 @@ TRAIN = Program(
     1,
     15.0,
     _seconds,
-    resumes=True,
+    share="delightful.experiments.control.checkpoint:share",
 )
 
 

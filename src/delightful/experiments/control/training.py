@@ -149,7 +149,7 @@ def _to_the_end(
     session: Session, checkpoint: Checkpoint | None, watch: Callable[[Progress], bool]
 ) -> None:
     config, run, actors = session.config, session.run, session.actors
-    end = chunks(config)
+    end = config.chunks
     unwritten: list[Rows] = []
     written = time.monotonic()
     awaited = False  # whether an evaluation is under way, behind the next chunk
@@ -184,13 +184,9 @@ def _record(session: Session) -> None:
     session.actors.evaluate(number, weights(run.learner))
 
 
-def chunks(config: ControlConfig) -> int:
-    return -(-config.steps // (CHUNK * config.actors))
-
-
 def _slots(config: ControlConfig) -> int:
     """Rows per actor, in whole chunks: the ring's, or no more than the run can fill."""
-    return CHUNK * max(1, min(chunks(config), config.replay // (CHUNK * config.actors)))
+    return CHUNK * max(1, min(config.chunks, config.replay // (CHUNK * config.actors)))
 
 
 def _step(config: ControlConfig, chunk: int) -> int:
@@ -221,6 +217,6 @@ def _write(session: Session, checkpoint: Checkpoint, unwritten: list[Rows]) -> N
     arrays = flatten({"learner": run.learner, "history": session.actors.history})
     if run.acting is not None:
         arrays |= flatten({"acting": run.acting})
-    over = run.chunk == chunks(config)  # then nothing is replayed any more
+    over = run.chunk == config.chunks  # then nothing is replayed any more
     oldest = run.chunk if over else run.chunk - _slots(config) // CHUNK
     checkpoint.write(run.chunk, facts, arrays, [] if over else unwritten, oldest)

@@ -1,0 +1,114 @@
+"""How far a run is, cells under way included."""
+
+import threading
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from delightful.lab import progress
+from delightful.lab.cells import Cell, Curves, Program
+from delightful.lab.progress import Outlook, run_missing
+from delightful.lab.store import Store
+
+
+@dataclass(frozen=True)
+class Config:
+    method: str = "none"
+    name: int = 0
+
+
+def run(_: Config, seeds: np.ndarray, folder: Path) -> Curves:
+    """Half of its work, and then nothing until the half has been told of."""
+    folder.mkdir(parents=True)
+    (folder / "half").touch()
+    assert told.wait(20)
+    return {"step": np.array([1]), "value": np.ones((len(seeds), 1))}
+
+
+def share(_: Config, __: np.ndarray, folder: Path) -> float:
+    return 0.5 if (folder / "half").exists() else 0.0
+
+
+def all_of_it(_: Config, __: np.ndarray, ___: Path) -> float:
+    return 1.0
+
+
+told = threading.Event()
+PROGRAM = Program(
+    "test/halves", 1, f"{__name__}:run", 1, 0.0, lambda _: 100.0, share=f"{__name__}:share"
+)
+CELLS = [Cell(PROGRAM, Config(name=name), 0, 1) for name in range(4)]
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    return now
+
+
+def halve(store: Store, cell: Cell) -> None:
+    store.unfinished(cell).mkdir(parents=True)
+    (store.unfinished(cell) / "half").touch()
+
+
+@pytest.mark.usefixtures("clock")
+def test_what_is_under_way_counts(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    outlook = Outlook(CELLS, store, 2, 200.0)
+    assert (outlook.done(), outlook.count, outlook.left()) == (0.0, "0/4", "about 3 min left")
+    halve(store, CELLS[0])
+    assert outlook.done() == 1 / 8
+    outlook.finished.add(CELLS[0].id)
+    assert (outlook.done(), outlook.count) == (1 / 4, "1/4")
+    outlook.finished |= {cell.id for cell in CELLS}
+    assert (outlook.done(), outlook.left()) == (1.0, "about 0 s left")
+
+
+@pytest.mark.parametrize(("before", "left"), [(False, "9 min"), (True, "11 min")])
+def test_an_estimate_that_was_wrong_loses_its_weight(
+    tmp_path: Path, clock: list[float], before: bool, left: str
+) -> None:
+    """200 s were expected, but two of the four cells take 1,000."""
+    store = Store(tmp_path)
+    if before:
+        halve(store, CELLS[0])
+    outlook = Outlook(CELLS, store, 2, 200.0)
+    clock[0] = 1000.0
+    outlook.finished |= {cell.id for cell in CELLS[:2]}
+    assert outlook.left() == f"about {left} left"
+
+
+def test_what_an_earlier_run_left_costs_nothing(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    whole, _ = progress.cost.estimate(CELLS, [], store, 1)
+    for cell in CELLS:
+        halve(store, cell)
+    half, _ = progress.cost.estimate(CELLS, [], store, 1)
+    assert half < 0.75 * whole
+
+
+def test_a_long_cell_is_told_of_before_it_ends(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "BETWEEN_LINES", 0.05)
+    real = progress.Console.print
+
+    def printed(console: progress.Console, text: str) -> None:
+        real(console, text)
+        if "50%" in text:
+            told.set()
+
+    monkeypatch.setattr(progress.Console, "print", printed)
+    told.clear()
+    run_missing(CELLS[:1], Store(tmp_path), 1)
+    assert "50%, 0/1 cells, about" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("clock")
+def test_cells_that_lack_nothing_but_their_end_take_no_time(tmp_path: Path) -> None:
+    program = replace(PROGRAM, share=f"{__name__}:all_of_it")
+    outlook = Outlook([replace(CELLS[0], program=program)], Store(tmp_path), 2, 0.0)
+    assert (outlook.done(), outlook.left()) == (1.0, "about 0 s left")
