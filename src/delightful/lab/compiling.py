@@ -34,6 +34,11 @@ def use_threads(count: int = 1) -> None:
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.5")
 
 
+def threads() -> str:
+    """How many threads XLA was set up for; empty if that was left to the machine."""
+    return os.environ.get("NPROC", "")
+
+
 def separate(
     config: Config,
 ) -> tuple[Config, tuple[tuple[str, Any], ...], dict[str, float], dict[str, float]]:

@@ -35,14 +35,18 @@ def cores() -> int:
 
 
 def run_cell(cell: Cell, store: Store) -> float:
-    """Run one cell unless another process has just done so; the seconds it took, 0 if none."""
+    """Run one cell unless another process has just done so; the seconds it took, 0 if none.
+
+    What an earlier process did of it is reckoned at the same pace, lest estimates be too small.
+    """
     with store.lock(cell):
         if store.state(cell) == "done":
             return 0.0
-        start = time.perf_counter()
         unfinished = store.unfinished(cell)
+        rest = 1 - cell.share(unfinished)
+        start = time.perf_counter()
         curves = cell.run(unfinished)
-        seconds = time.perf_counter() - start
+        seconds = (time.perf_counter() - start) / max(rest, 0.1)
         for name, values in curves.items():
             if not np.all(np.isfinite(values)):
                 raise LabError(f"{cell} gave NaN or infinity in {name}; it was not stored.")

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from delightful.experiments.control import acting, agent, policy, training
+from delightful.experiments.control import acting, agent, policy, pools, sac, training
 from delightful.experiments.control.acting import Actors
 from delightful.experiments.control.rows import CHUNK, Rows
 
@@ -95,8 +95,31 @@ def test_a_simulator_gone_wrong_is_reset_and_its_episode_dropped(small):
 
 
 def test_evaluation_is_of_whole_episodes(small, weights):
-    mean, drawn = acting.evaluate(small, 0, 1, weights)
-    assert acting.evaluate(small, 0, 1, weights) == (mean, drawn)
+    mean, drawn, dropped = acting.evaluate(small, 0, 1, weights)
+    assert acting.evaluate(small, 0, 1, weights) == (mean, drawn, dropped)
+    assert dropped == 0
     assert 0 <= mean <= 30
     assert 0 <= drawn <= 30
     assert mean != drawn
+
+
+@pytest.mark.filterwarnings("ignore:.*WARN")  # Gymnasium's, of the NaN
+def test_an_episode_that_goes_wrong_is_left_out_of_an_evaluation(small):
+    exploding = dataclasses.replace(small, task="gym:misbehaving:Exploding-v0")
+    pool = pools.make(exploding.task, 8, 0)
+    total, sound = pools.returns(pool, 8, lambda seen: np.sign(0.5 - seen[:, :1]) / 4 + 0.15)
+    assert 0 < sound.sum() < 8
+    assert pools.mean_return(total, sound) == total[sound].mean()
+    assert pools.mean_return(total, sound & False) == total.mean()  # nothing else is known
+
+
+def test_an_episode_of_sac_that_goes_wrong_is_cut_short(monkeypatch):
+    task = sac.Task("cartpole:swingup", 0)
+    task.reset()
+    before = task.step(np.zeros(1))[0]
+    for wrong in ((np.full(5, np.nan), 0.0, False, False), (np.zeros(5), np.nan, False, False)):
+        monkeypatch.setattr(task._task, "step", lambda _, wrong=wrong: wrong)
+        observation, reward, ended, cut, _ = task.step(np.zeros(1))
+        np.testing.assert_array_equal(observation, before)
+        assert (reward, ended, cut) == (0.0, False, True)
+    assert task.dropped == 2

@@ -141,6 +141,36 @@ def test_sensitivity_is_the_best_over_the_default(best, verdict):
     assert drawing.numbers.height == 6
 
 
+def test_what_two_seeds_leave_open_is_no_more_than_partly_so():
+    """The mean is on the sentence's side, and the seeds are far apart."""
+    ends = {"ppo": 500.0, "ppo:clip=0.01": 100.0, "ppo:clip=100.0": 510.0}
+    far = pl.col("deterministic") * (1 + 0.3 * pl.col("seed") * (pl.col("method") == "ppo"))
+    table = runs({"cartpole:swingup": ends}, clipped=0.0).with_columns(deterministic=far)
+    finding = claims.ppo_clip(table)
+    assert finding.verdict == "partly"
+    assert finding.low < 1 < claims.MUCH < finding.high
+    assert "best other clip, 100" in finding.measures  # the default itself is the best
+
+    four = dict.fromkeys(QUICK_TASKS[:4], GOOD)
+    table = runs(four | dict.fromkeys(QUICK_TASKS[4:], GOOD | {"dg": 100.0}))
+    finding = claims.majority(table)
+    assert finding.value == pytest.approx(4 / 7)
+    assert finding.low < 0.5
+    assert finding.verdict == "partly"
+
+    far = pl.col("deterministic") * (1 + 9 * pl.col("seed") * (pl.col("method") == "pg"))
+    table = runs({"hopper:hop": GOOD | {"pg": 20.0}}).with_columns(deterministic=far)
+    finding = claims.pg_hopper(table)
+    assert finding.value < claims.FAILS < finding.high
+    assert finding.verdict == "partly"
+
+
+def test_a_sentence_on_one_task_needs_every_method():
+    table = runs({"acrobot:swingup": {"dg": 900.0, "pg": 5.0}})
+    with pytest.raises(NotMeasuredError, match="it needs runs of mpo, ppo too"):
+        claims.acrobot(table)
+
+
 def test_one_seed_decides_nothing():
     table = runs({"acrobot:swingup": GOOD, "hopper:hop": GOOD}, seeds=1)
     for check in (claims.acrobot, claims.pg_hopper):
@@ -192,6 +222,7 @@ def test_others_are_compared_at_the_step_nearest_to_ours(public):
 )
 def test_tuned_agents_are_beaten_if_sac_and_a_public_mpo_are(public, every, score, verdict):
     rows = [f"a,MPO,{task},1,1000,{score}" for task in BESIDE]
+    rows += [f"a,DREAMERV3,{task},1,1000,990" for task in BESIDE]  # which the sentence leaves out
     public.write_text("\n".join(["source,algo,task,action_repeat,env_steps,mean", *rows]))
     finding = external.tuned(beside_sac(BESIDE, every))
     assert finding.verdict == verdict
@@ -233,6 +264,20 @@ def test_every_figure_is_drawn_from_part_of_its_runs():
         assert set(drawn["surprisal"].drop_nulls()) == {"density", "mode"}
         lead = drawn.filter(pl.col("metric") == "mode − density at the end")
         assert lead.filter(pl.col("task") == "cheetah:run")["mean"].to_list() == [0.0]
+
+
+def test_what_the_simulator_spoiled_is_told_of():
+    table = runs({"cheetah:run": GOOD}, dropped=0)
+    assert "NaN" not in scores.extent(table)
+    assert "steps, 160 episodes with NaN left out" in scores.extent(table.with_columns(dropped=1))
+
+
+def test_the_legend_names_every_method_that_is_drawn():
+    table = runs(dict.fromkeys(QUICK_TASKS[1:5], GOOD) | {"acrobot:swingup": {"pg": 3.0}})
+    with style.context():
+        figure = figures.curves(table).figure
+    (legend,) = [axis.get_legend() for axis in figure.axes if axis.get_legend()]
+    assert sorted(text.get_text() for text in legend.get_texts()) == ["DG", "MPO", "PG", "PPO"]
 
 
 def test_a_mean_over_tasks_is_of_the_same_tasks_for_every_seed():

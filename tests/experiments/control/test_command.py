@@ -152,6 +152,9 @@ def test_a_film_that_cannot_be_made_says_why(small, tmp_path, monkeypatch):
 
     with pytest.raises(LabError, match="nothing was rendered: "):
         rendering.render(small, {}, 0, tmp_path / "film.mp4")
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(LabError, match=r"--render cannot write to .*file: File exists"):
+        rendering.check(tmp_path / "file" / "film.mp4")
     monkeypatch.setattr(rendering, "find_spec", lambda _: None)
     with pytest.raises(LabError, match="pip install 'delightful-rl"):
         rendering.render(small, {}, 0, tmp_path / "film.mp4")

@@ -177,12 +177,16 @@ def test_damage_is_named_and_nothing_is_lost(stopped, whole):
     assert same(train(config, 0, folder), whole)
 
 
-def test_another_run_or_version_is_refused(stopped):
+def test_another_run_or_version_is_refused(stopped, monkeypatch):
     config, folder = stopped
     with pytest.raises(CheckpointError, match=r"another run \(width 16\)"):
         train(dataclasses.replace(config, width=8), 0, folder)
     with pytest.raises(CheckpointError, match="seed 0"):
         train(config, 1, folder)
+    with monkeypatch.context() as other:
+        other.setenv("NPROC", "7")
+        with pytest.raises(CheckpointError, match="threads"):
+            train(config, 0, folder)
     path = folder / "checkpoint.json"
     entry = json.loads(path.read_text())
     entry.pop("seal")
@@ -210,7 +214,7 @@ def test_messages_larger_than_a_pipe_do_not_meet_in_it(small):
         actors.evaluate(1, weights)
         actors.collect(weights)
         assert actors.collected()[0].reward.shape == (CHUNK, 96)
-        assert set(actors.evaluated()) == {"deterministic", "stochastic"}
+        assert set(actors.evaluated()) == {"deterministic", "stochastic", "dropped"}
 
 
 def test_only_its_own_files_are_removed(small, tmp_path):

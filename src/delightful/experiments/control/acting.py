@@ -138,8 +138,9 @@ class Actors:
 
 def evaluate(
     config: ControlConfig, seed: int, record: int, weights: Mapping[str, Any]
-) -> tuple[float, float]:
-    """Mean return of whole episodes: of the mean action, and of drawn ones."""
+) -> tuple[float, float, int]:
+    """Mean return of whole episodes: of the mean action, and of drawn ones; and how many others
+    were dropped, since the simulator had gone wrong."""
     chance = generator(seed, 3, record)
     half = config.episodes
     pool = pools.make(config.task, 2 * half, int(chance.integers(2**31)))
@@ -151,5 +152,6 @@ def evaluate(
         action: np.ndarray = mean + deviation * noise
         return action
 
-    found = pools.returns(pool, 2 * half, act)
-    return float(found[:half].mean()), float(found[half:].mean())
+    total, sound = pools.returns(pool, 2 * half, act)
+    mean, drawn = (pools.mean_return(total[k], sound[k]) for k in np.split(np.arange(2 * half), 2))
+    return mean, drawn, int((~sound).sum())

@@ -66,7 +66,7 @@ class ActorProcess:
         self._ask(pack({"do": "evaluate", "record": record}, flatten(dict(weights))))
 
     def evaluated(self) -> dict[str, float]:
-        """`deterministic` and `stochastic` returns."""
+        """`deterministic` and `stochastic` returns, and how many episodes were `dropped`."""
         facts, _ = self._answer()
         return facts
 
@@ -179,7 +179,8 @@ def _listen(pipe: Connection, requests: "queue.SimpleQueue[bytes | None]") -> No
 def _served(actors: acting.Actors, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
     weights = nest(arrays)
     if facts["do"] == "evaluate":
-        mean, drawn = acting.evaluate(actors.config, actors.seed, facts["record"], weights)
-        return pack({"deterministic": mean, "stochastic": drawn}, {})
+        found = acting.evaluate(actors.config, actors.seed, facts["record"], weights)
+        names = ("deterministic", "stochastic", "dropped")
+        return pack(dict(zip(names, found, strict=True)), {})
     rows, episodes = actors.collect(None if facts["random"] else weights)
     return pack(episodes._asdict(), rows._asdict())

@@ -7,13 +7,12 @@ checkpoint.json, *.bin   what it goes on from when the same command is given aga
 """
 
 import json
-import shutil
 import signal
 import sys
 import time
 from argparse import Namespace
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,6 +22,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from delightful.experiments.control import rendering, training
+from delightful.experiments.control.board import Board
 from delightful.experiments.control.config import ControlConfig
 from delightful.experiments.control.packing import flatten, pack
 from delightful.experiments.control.training import Record
@@ -46,10 +46,11 @@ def run(options: Namespace, changes: dict[str, str]) -> None:
     folder = Path(options.out or Path("runs") / name)
     console = Console(stderr=True, highlight=False, soft_wrap=True, markup=False)
     console.print(f"{config.task}, {config.method}, {config.steps:,} steps: {folder}")
-    watcher = Watcher(config, folder, console, (folder / "checkpoint.json").exists())
-    with _alone(folder), watcher.watching(), _told_to_stop(watcher):
-        records, weights = training.train(config, options.seed, folder, watcher)
-    watcher.write(records)
+    with _alone(folder), closing(Board(folder / "tensorboard")) as board:
+        watcher = Watcher(config, folder, console, board)
+        with watcher.watching(), _told_to_stop(watcher):
+            records, weights = training.train(config, options.seed, folder, watcher)
+        watcher.write(records)
     if watcher.stopped:
         raise LabError("stopped; give the same command again to go on.")
     policy = pack({"config": asdict(config)}, flatten(weights))
@@ -98,10 +99,10 @@ class Watcher:
     config: ControlConfig
     folder: Path
     console: Console
-    resumed: bool  # whether the folder held this run before
+    board: Board
     stopped: bool = False
     restarts: int = 0  # of the actors' process
-    _seen: int = -1  # records written
+    _seen: int | None = None  # records written by this command
     _started: float = field(default_factory=time.monotonic)
     _first: int | None = None  # the step at which this command began
     _bar: Any = None
@@ -143,28 +144,11 @@ class Watcher:
             yield
 
     def write(self, records: list[Record]) -> None:
-        """The log, whole, and TensorBoard's, to which records are only added."""
+        """The log, whole, and TensorBoard's, to which new records are added."""
         lines = [json.dumps(record) for record in records]
         _written(self.folder / "log.jsonl", "".join(f"{line}\n" for line in lines).encode())
-        board = self.folder / "tensorboard"
-        if (
-            self._seen < 0 and self.resumed
-        ):  # what a killed run wrote after its last checkpoint would be there twice
-            shutil.rmtree(board, ignore_errors=True)
-        _to_tensorboard(board, records[max(self._seen, 0) :])
+        self.board.add(records[self._seen :])
         self._seen = len(records)
-
-
-def _to_tensorboard(folder: Path, records: list[Record]) -> None:
-    if not records:
-        return
-    from tensorboardX import SummaryWriter
-
-    with SummaryWriter(str(folder), write_to_disk=True) as writer:
-        for record in records:
-            for name, value in record.items():
-                if name != "step":
-                    writer.add_scalar(name, value, int(record["step"]))
 
 
 def _written(path: Path, data: bytes) -> None:

@@ -57,7 +57,9 @@ def curves(table: pl.DataFrame) -> Drawing:
     for axis in axes[::columns]:
         axis.set_ylabel("return")
     if len(tasks) < len(axes):  # a panel is left over
-        axes[-1].legend(*axes[0].get_legend_handles_labels(), loc="center")
+        drawn = [zip(*axis.get_legend_handles_labels(), strict=True) for axis in axes]
+        lines = {name: line for pairs in drawn for line, name in pairs}  # not all are in each panel
+        axes[-1].legend(lines.values(), lines.keys(), loc="center")
     else:
         style.legend(axes[0])
     return Drawing(figure, pl.concat(parts))

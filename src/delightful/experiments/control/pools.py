@@ -230,18 +230,28 @@ class _Gym:
         return drawn
 
 
-def returns(pool: Pool, count: int, act: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """Of one whole episode of each of `count` environments; one that goes wrong ends there."""
+def returns(
+    pool: Pool, count: int, act: Callable[[np.ndarray], np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Of one episode of each of `count` environments, until its end or until it goes wrong; and
+    which of them have not gone wrong."""
     seen, running, total = pool.reset(), np.ones(count, bool), np.zeros(count)
+    sound = np.ones(count, bool)
     for _ in range(LONGEST):
         seen, reward, ended, cut = pool.step(act(seen))
         wrong = ~(np.isfinite(reward) & np.isfinite(seen).all(axis=1))
         seen = np.where(wrong[:, None], 0, seen)
         total += np.where(running & ~wrong, reward, 0)
+        sound &= ~(running & wrong)
         running &= ~(ended | cut | wrong)
         if not running.any():
             break
-    return total
+    return total, sound
+
+
+def mean_return(total: np.ndarray, sound: np.ndarray) -> float:
+    """Of the episodes that have not gone wrong; if all have, of what they had come to."""
+    return float(total[sound].mean() if sound.any() else total.mean())
 
 
 def filmed(

@@ -5,6 +5,7 @@ import os
 from importlib.util import find_spec
 from multiprocessing.connection import Connection
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from delightful.experiments.control import policy
 from delightful.experiments.control.config import ControlConfig
 from delightful.experiments.control.pools import filmed
+from delightful.experiments.control.tasks import GYM
 from delightful.lab.errors import LabError
 
 SIZE = (240, 320)  # a picture takes a processor that draws by itself a tenth of a second
@@ -23,6 +25,14 @@ def check(path: Path) -> None:
         raise LabError(f"--render must name an .mp4 file, got {path}.")
     if find_spec("imageio_ffmpeg") is None:
         raise LabError("--render needs imageio-ffmpeg: pip install 'delightful-rl[control]'.")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise LabError(
+            f"--render cannot write to {path.parent}: {error.strerror}; name a file elsewhere."
+        ) from None
 
 
 def render(config: ControlConfig, weights: dict[str, Any], seed: int, path: Path) -> None:
@@ -40,21 +50,28 @@ def render(config: ControlConfig, weights: dict[str, Any], seed: int, path: Path
         reason = f"its process ended with {process.exitcode}"
     process.join()
     if reason:
-        raise LabError(
-            f"nothing was rendered: {reason}. MuJoCo needs an OpenGL that draws without a window, "
-            "as `apt-get install libegl1 libgl1` brings, or MUJOCO_GL=osmesa with libosmesa6."
-        )
+        raise LabError(f"nothing was rendered: {reason}.")
+
+
+_OPENGL = (
+    ". MuJoCo needs an OpenGL that draws without a window, "
+    "as `apt-get install libegl1 libgl1` brings, or MUJOCO_GL=osmesa with libosmesa6"
+)
 
 
 def _film(
     pipe: Connection, config: ControlConfig, weights: dict[str, Any], seed: int, path: Path
 ) -> None:
+    os.environ["MUJOCO_GL"] = os.environ.get("MUJOCO_GL", "").replace("disabled", "") or "egl"
+    advice = "" if config.task.startswith(GYM) else _OPENGL
+    reason = ""
     try:
-        os.environ["MUJOCO_GL"] = os.environ.get("MUJOCO_GL", "").replace("disabled", "") or "egl"
-        _write(path, *filmed(config.task, seed, SIZE, lambda seen: _mean(config, weights, seen)))
-        pipe.send_bytes(b"")
+        film = filmed(config.task, seed, SIZE, lambda seen: _mean(config, weights, seen))
+        advice = ""
+        _write(path, *film)
     except Exception as error:
-        pipe.send_bytes(" ".join((str(error) or repr(error)).split()).rstrip(".").encode())
+        reason = " ".join((str(error) or repr(error)).split()).rstrip(".") + advice
+    pipe.send_bytes(reason.encode())
     os._exit(0)  # EGL's own clean-up as Python ends may crash, after all is done
 
 
@@ -66,7 +83,6 @@ def _mean(config: ControlConfig, weights: dict[str, Any], observation: np.ndarra
 def _write(path: Path, frames: list[np.ndarray], per_second: float) -> None:
     import imageio_ffmpeg
 
-    path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.stem}.{os.getpid()}.mp4")
     size = frames[0].shape[1::-1]
     writer = imageio_ffmpeg.write_frames(

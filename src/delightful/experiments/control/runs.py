@@ -23,6 +23,18 @@ def run(config: ControlConfig, seeds: np.ndarray, folder: Path | None = None) ->
 
 
 def _records(config: ControlConfig, seed: int, folder: Path | None) -> list[Record]:
+    records = _trained(config, seed, folder)
+    dropped = sum(int(record["dropped"]) for record in records)
+    if dropped:
+        print(
+            f"{config.task}, {config.method}, seed {seed}: {dropped} episodes were dropped, in "
+            "which the simulator gave NaN.",
+            file=sys.stderr,
+        )
+    return records
+
+
+def _trained(config: ControlConfig, seed: int, folder: Path | None) -> list[Record]:
     try:
         return train(config, seed, folder)[0]
     except CheckpointError as error:

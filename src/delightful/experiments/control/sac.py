@@ -16,18 +16,26 @@ from delightful.lab.cells import Curves
 
 
 class Task(gymnasium.Env):  # type: ignore[misc]
-    """A task of dm_control with Gymnasium's interface."""
+    """A task of dm_control with Gymnasium's interface; an episode that goes wrong is cut short."""
+
+    dropped = 0  # episodes that went wrong
 
     def __init__(self, name: str, seed: int) -> None:
         self._task = pools.SuiteTask(name, seed)
+        self._seen = np.zeros(self._task.observed, np.float32)
         self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (self._task.observed,))
         self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (self._task.actions,))
 
     def reset(self, **_: Any) -> tuple[np.ndarray, dict[str, Any]]:
-        return self._task.reset(), {}
+        self._seen = self._task.reset()
+        return self._seen, {}
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         observation, reward, ended, cut = self._task.step(action)
+        if not (np.isfinite(reward) and np.isfinite(observation).all()):
+            self.dropped += 1  # one NaN that is learned from would be the end of all learning
+            return self._seen, 0.0, False, True, {}
+        self._seen = observation
         return observation, reward, ended, cut, {}
 
 
@@ -82,25 +90,27 @@ def trainer(library: str, settings: Settings, steps: int) -> Callable[[], object
 
 
 def run(config: SacConfig, seeds: np.ndarray) -> Curves:
-    """Returns of the mean action along SBX's training."""
+    """Returns of the mean action along SBX's training, and episodes that had to be dropped."""
     every = config.steps // config.records
-    found = []
+    found, dropped = [], []
     for seed in map(int, seeds):
         sac = agent("sbx", Settings(config.task, config.every), seed)
-        returns = []
+        returns, lost = [], []
         for record in range(1, config.records + 1):
             sac.learn(every, reset_num_timesteps=False)
-            returns.append(_evaluate(sac, config, seed, record))
+            total, sound = _evaluate(sac, config, seed, record)
+            returns.append(pools.mean_return(total, sound))
+            lost.append(sum(sac.get_env().get_attr("dropped")) + int((~sound).sum()))
+            sac.get_env().set_attr("dropped", 0)
         found.append(returns)
+        dropped.append(lost)
     steps = every * np.arange(1, config.records + 1)
-    return {"step": steps, "deterministic": np.array(found)}
+    return {"step": steps, "deterministic": np.array(found), "dropped": np.array(dropped)}
 
 
-def _evaluate(sac: Any, config: SacConfig, seed: int, record: int) -> float:
+def _evaluate(sac: Any, config: SacConfig, seed: int, record: int) -> tuple[np.ndarray, np.ndarray]:
     chance = int(generator(seed, 3, record).integers(2**31))
     pool = pools.make(config.task, config.episodes, chance, engine="dm_control")  # as it is trained
-    return float(
-        pools.returns(
-            pool, config.episodes, lambda seen: sac.predict(seen, deterministic=True)[0]
-        ).mean()
+    return pools.returns(
+        pool, config.episodes, lambda seen: sac.predict(seen, deterministic=True)[0]
     )

@@ -97,5 +97,6 @@ def extent(table: pl.DataFrame) -> str:
     tasks, seeds = table["task"].n_unique(), fewest_seeds(table)
     steps = int(table["steps"].max())  # type: ignore[arg-type]
     paper = ControlConfig().steps
+    dropped = int(table["dropped"].sum()) if "dropped" in table.columns else 0
     of = f"{tasks} of {len(BENCHMARKING)} tasks, {seeds} of 3 seeds, {steps:,} of {paper:,} steps"
-    return f"on {of}"
+    return f"on {of}" + (f", {dropped} episodes with NaN left out" if dropped else "")

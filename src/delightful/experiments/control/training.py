@@ -18,9 +18,10 @@ from delightful.experiments.control import agent, pools, replay
 from delightful.experiments.control.acting import Episodes
 from delightful.experiments.control.actors import ActorProcess
 from delightful.experiments.control.checkpoint import Checkpoint
-from delightful.experiments.control.config import ControlConfig
+from delightful.experiments.control.config import TRAIN, ControlConfig
 from delightful.experiments.control.packing import fill, flatten, nest
 from delightful.experiments.control.rows import CHUNK, Rows
+from delightful.lab.compiling import threads
 from delightful.lab.errors import LabError
 
 Record = dict[str, float]
@@ -136,7 +137,13 @@ def train(
 
     folder: where checkpoints are kept, and gone on from.
     """
-    run = {"config": asdict(config), "seed": seed, "engine": pools.default_engine(config.task)}
+    run = {
+        "config": asdict(config),
+        "seed": seed,
+        "engine": pools.default_engine(config.task),
+        "program": TRAIN.version,
+        "threads": threads(),
+    }
     checkpoint = Checkpoint(folder, run) if folder else None
     facts, arrays = checkpoint.state() if checkpoint and checkpoint.exists else ({}, {})
     with ActorProcess(config, seed, facts.get("chunk", 0), arrays.get("history")) as actors:
@@ -159,12 +166,12 @@ def _to_the_end(
         rows = session.advance(last=run.chunk + 1 == end)
         unwritten += [rows] if checkpoint else []
         if awaited:
-            run.records[-1] |= actors.evaluated()
+            _evaluated(session)
         awaited = _is_record(config, run.chunk)
         if awaited:
             _record(session)
             if run.chunk == end:
-                run.records[-1] |= actors.evaluated()
+                _evaluated(session)
                 awaited = False
         stop = watch(session.progress(awaited))
         due = stop or run.chunk == end or time.monotonic() - written > BETWEEN_CHECKPOINTS
@@ -182,6 +189,13 @@ def _record(session: Session) -> None:
     run.records.append({"step": number * config.steps // config.records, **run.window.record()})
     run.window = Window()
     session.actors.evaluate(number, weights(run.learner))
+
+
+def _evaluated(session: Session) -> None:
+    """Add the evaluation to the record that asked for it."""
+    found = session.actors.evaluated()
+    found["dropped"] += session.run.records[-1]["dropped"]
+    session.run.records[-1] |= found
 
 
 def _slots(config: ControlConfig) -> int:
