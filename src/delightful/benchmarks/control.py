@@ -1,9 +1,10 @@
 """Control: acting alone, learning alone and both together; and beside other libraries' SAC.
 
-Ours is DG at its defaults. Stable-Baselines3's and SBX's SAC have the same task, networks of
-2 × 256 units, batches of 256 and as many updates per environment step of 4 environments, which they
-step as their users do, dm_control through Gymnasium's interface. SAC is another algorithm: it has
-two critics, and takes gradients through them; DG values four draws at each of its states.
+Ours is DG at its defaults, but for a replay and random steps that a short run can fill.
+Stable-Baselines3's and SBX's SAC have the same task, networks of 2 × 256 units, batches of 256 and
+as many updates per environment step of 4 environments, which they step as their users do,
+dm_control through Gymnasium's interface. SAC is another algorithm: it has two critics, and takes
+gradients through them; DG values four draws at each of its states.
 """
 
 from collections.abc import Callable

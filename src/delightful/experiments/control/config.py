@@ -118,7 +118,8 @@ class ControlConfig:
 
 @dataclass(frozen=True)
 class SacConfig:
-    """SBX's SAC, an agent of others, with the defaults of its authors."""
+    """SBX's SAC, an agent of others, with its authors' defaults but for what `sac.Settings` names:
+    networks, batches, learning rate, discount, environments and random steps are as ours."""
 
     agent: str = stated(
         "SAC (SBX)", "SAC with automatic entropy adjustment, in a codebase not ours"

@@ -137,7 +137,7 @@ def tuned(table: pl.DataFrame) -> Finding:
     tuned_mpo = bool(named["agent"].str.contains("MPO").any())
     ahead = tuned_mpo and bool(np.all(named["regret"].to_numpy() > end))
     note = (
-        f"{extent(runs)}, SAC with its defaults and one update per {every} steps; "
+        f"{extent(runs)}, SAC with one update per {every} steps; "
         f"regret at the end: DG {end:.0f}; public scores: {said}"
     )
     gap = gaps[closest]
