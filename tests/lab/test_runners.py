@@ -23,6 +23,7 @@ from delightful.experiments.tokens.config import TASKS, TokensConfig
 from delightful.lab import runners
 from delightful.lab.cells import Plan
 from delightful.lab.compiling import OverSeeds
+from delightful.lab.errors import LabError
 from delightful.lab.progress import run_missing
 from delightful.lab.store import Store
 
@@ -109,6 +110,27 @@ def test_an_error_in_a_program_is_not_taken_for_a_killed_worker(tmp_path: Path) 
     with pytest.raises(TypeError):
         list(runners.run([broken, other], store, 2))
     assert store.state(broken) == "missing"
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_run_that_comes_to_nothing_is_named_and_the_others_are_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], workers: int
+) -> None:
+    store, cells = Store(tmp_path), ALIGNMENT.cells(Plan("smoke", seeds=2))[:3]
+    program = replace(cells[0].program, entry="test_runners_broken:run")
+    broken = replace(cells[0], program=program)
+    (tmp_path / "test_runners_broken.py").write_text(
+        "import numpy\n"
+        "def run(config, seeds):\n"
+        "    return {'step': numpy.zeros(1), 'error': numpy.full((len(seeds), 1), numpy.nan)}\n"
+    )
+    with (
+        mock.patch.object(sys, "path", [str(tmp_path), *sys.path]),  # workers are given it too
+        pytest.raises(LabError, match="1 of 3 cells came to nothing, for the reasons above"),
+    ):
+        run_missing([broken, *cells[1:]], store, workers)
+    assert "gave NaN or infinity in error; it was not stored" in capsys.readouterr().err
+    assert [store.state(cell) for cell in (broken, *cells[1:])] == ["missing", "done", "done"]
 
 
 # Compiling

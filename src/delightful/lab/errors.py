@@ -8,6 +8,10 @@ class LabError(Exception):
     """Something the user can mend; the message says what was wrong and what would be right."""
 
 
+class BrokenRunError(LabError):
+    """A run that came to nothing for reasons of its own: others can go on."""
+
+
 def unknown(kind: str, name: str, known: Iterable[str]) -> LabError:
     """`name` is no `kind`; the nearest known ones are shown, or all of them if none is near."""
     known = list(known)

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from delightful.lab import cost, runners
 from delightful.lab.cells import Cell
-from delightful.lab.errors import LabError
+from delightful.lab.errors import BrokenRunError, LabError
 from delightful.lab.store import Store
 
 BETWEEN_UPDATES, BETWEEN_LINES = 1.0, 60.0  # seconds; lines where there is no terminal
@@ -58,6 +58,7 @@ def _run(
         TextColumn("{task.fields[left]}"),
     )
     over = threading.Event()
+    broken: list[Cell] = []
     try:
         with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
             task = bar.add_task("", total=1.0, count=outlook.count, left=outlook.left())
@@ -75,11 +76,14 @@ def _run(
                         console.print(line)
 
             threading.Thread(target=tell, daemon=True).start()
-            for cell, _ in runners.run(cells, store, workers):
+            for cell, outcome in runners.run(cells, store, workers):
                 outlook.finished.add(cell.id)
+                if isinstance(outcome, BrokenRunError):
+                    broken.append(cell)
+                    console.print(f"{cell}: {outcome}")
                 update()
     except KeyboardInterrupt:
-        finished = len(outlook.finished)
+        finished = len(outlook.finished) - len(broken)
         store.log("stopped", finished=finished)
         raise LabError(
             f"stopped: {finished} of {len(cells)} cells were finished and are kept; "
@@ -87,6 +91,12 @@ def _run(
         ) from None
     finally:
         over.set()
+    if broken:
+        raise LabError(
+            f"{len(broken)} of {len(cells)} cells came to nothing, for the reasons above: "
+            f"{', '.join(map(str, broken[:3]))}{' and more' if len(broken) > 3 else ''}; "
+            "the others are kept."
+        )
     console.print(f"{len(outlook.finished)} cells in {_duration(outlook.elapsed)}")
     sys.stderr.flush()
 

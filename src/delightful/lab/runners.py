@@ -1,7 +1,7 @@
 """Runners: cells in, finished cells in the store. In this process, or over local processes.
 
 Every runner calls `run_cell`, so all of them store the same bytes; what differs is where it runs.
-A runner yields each cell as it is finished, in no particular order.
+A runner yields each cell as it is finished or broken, in no particular order.
 """
 
 import concurrent.futures
@@ -20,11 +20,14 @@ import numpy as np
 
 from delightful.lab.cells import Cell
 from delightful.lab.compiling import use_threads
-from delightful.lab.errors import LabError
+from delightful.lab.errors import BrokenRunError, LabError
 from delightful.lab.signals import deaf_to_ctrl_c
 from delightful.lab.store import Store
 
 HEARING = 0.5  # seconds until a Ctrl-C is heard
+
+Outcome = float | BrokenRunError
+"""The seconds that a cell took, or why it came to nothing."""
 
 
 def cores() -> int:
@@ -49,21 +52,21 @@ def run_cell(cell: Cell, store: Store) -> float:
         seconds = (time.perf_counter() - start) / max(rest, 0.1)
         for name, values in curves.items():
             if not np.all(np.isfinite(values)):
-                raise LabError(f"{cell} gave NaN or infinity in {name}; it was not stored.")
+                raise BrokenRunError(f"{cell} gave NaN or infinity in {name}; it was not stored.")
         store.write(cell, curves, seconds)
         shutil.rmtree(unfinished, ignore_errors=True)
     store.log("cell", id=cell.id, cell=str(cell), seconds=round(seconds, 4))
     return seconds
 
 
-def run_here(cells: Sequence[Cell], store: Store) -> Iterator[tuple[Cell, float]]:
+def run_here(cells: Sequence[Cell], store: Store) -> Iterator[tuple[Cell, Outcome]]:
     """One after the other, in this process."""
     use_threads()
     for cell in cells:
-        yield cell, run_cell(cell, store)
+        yield cell, _outcome(cell, store)
 
 
-def run_local(cells: Sequence[Cell], store: Store, workers: int) -> Iterator[tuple[Cell, float]]:
+def run_local(cells: Sequence[Cell], store: Store, workers: int) -> Iterator[tuple[Cell, Outcome]]:
     """Over `workers` processes of this machine, each single-threaded."""
     use_threads()  # inherited by the workers, before they import jax
     # JAX and polars have threads of their own, and a forked copy of them would hang.
@@ -71,7 +74,7 @@ def run_local(cells: Sequence[Cell], store: Store, workers: int) -> Iterator[tup
     pool = ProcessPoolExecutor(min(workers, len(cells)), context, initializer=_start_worker)
     try:
         with deaf_to_ctrl_c():  # so that workers are, from birth: the parent alone decides
-            futures = {pool.submit(run_cell, cell, store): cell for cell in cells}
+            futures = {pool.submit(_outcome, cell, store): cell for cell in cells}
         for future in _as_completed(set(futures)):
             yield futures[future], future.result()
     except BrokenProcessPool:
@@ -91,7 +94,14 @@ def run_local(cells: Sequence[Cell], store: Store, workers: int) -> Iterator[tup
             manager.join(timeout=5)
 
 
-def _as_completed(running: set[Future[float]]) -> Iterator[Future[float]]:
+def _outcome(cell: Cell, store: Store) -> Outcome:
+    try:
+        return run_cell(cell, store)
+    except BrokenRunError as error:
+        return error
+
+
+def _as_completed(running: set[Future[Outcome]]) -> Iterator[Future[Outcome]]:
     """Futures as they are done. Waiting without an end would not hear a Ctrl-C before the next one
     is: polars' signal handler has waits go on after it, and Python's own comes only then."""
     while running:
@@ -99,7 +109,7 @@ def _as_completed(running: set[Future[float]]) -> Iterator[Future[float]]:
         yield from done
 
 
-def run(cells: Sequence[Cell], store: Store, workers: int) -> Iterator[tuple[Cell, float]]:
+def run(cells: Sequence[Cell], store: Store, workers: int) -> Iterator[tuple[Cell, Outcome]]:
     return run_here(cells, store) if workers == 1 else run_local(cells, store, workers)
 
 

@@ -22,7 +22,7 @@ from delightful.experiments.control.config import TRAIN, ControlConfig
 from delightful.experiments.control.packing import fill, flatten, nest
 from delightful.experiments.control.rows import CHUNK, Rows
 from delightful.lab.compiling import threads
-from delightful.lab.errors import LabError
+from delightful.lab.errors import BrokenRunError
 
 Record = dict[str, float]
 Weights = dict[str, Any]
@@ -54,7 +54,9 @@ class Window:
         self.updates += updates
         for name, mean in means.items():
             if not math.isfinite(float(mean)):
-                raise LabError(f"learning has broken down: {name} is {mean}; are rewards huge?")
+                raise BrokenRunError(
+                    f"learning has broken down: {name} is {mean}; are rewards huge?"
+                )
             self.sums[name] += updates * float(mean)
 
     def record(self) -> Record:
