@@ -91,6 +91,15 @@ def test_matching_is_within_five_percent():
         assert claims.majority(table).value == share
 
 
+@pytest.mark.parametrize(("records", "averaged"), [(100, 10), (20, 5), (2, 2)])
+def test_a_final_return_is_of_enough_evaluations(records, averaged):
+    step = np.arange(1, records + 1) * 1000 // records
+    table = pl.DataFrame({"step": step, "deterministic": np.arange(records, dtype=float)})
+    table = table.with_columns(task=pl.lit("a"), method=pl.lit("dg"), seed=0, steps=1000)
+    expected = np.arange(records)[-averaged:].mean()
+    assert scores.final(table)["final"].to_list() == [expected]
+
+
 def test_regret_is_to_the_best_mean_of_any_method_at_any_time():
     table = runs({"cheetah:run": GOOD}, seeds=1)
     found = scores.with_regret(table).filter(pl.col("step") == STEPS)

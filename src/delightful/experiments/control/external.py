@@ -9,7 +9,7 @@ import polars as pl
 
 from delightful.experiments.control import published, sweep
 from delightful.experiments.control.claims import decided
-from delightful.experiments.control.scores import LAST, RETURN, balanced, extent
+from delightful.experiments.control.scores import RETURN, balanced, extent, late
 from delightful.lab import style
 from delightful.lab.curves import by_step
 from delightful.lab.experiment import ClaimBook, Drawing, Figure, Finding, NotMeasuredError, found
@@ -84,8 +84,7 @@ def along(table: pl.DataFrame) -> Drawing:
 def by_task(table: pl.DataFrame) -> Drawing:
     """Regret at the end, task by task."""
     runs, others = with_regret(beside(table))
-    late = runs.filter(pl.col("step") > (1 - LAST) * pl.col("steps"))
-    ours = late.group_by("task", "agent").agg(pl.col("regret").mean(), pl.col("steps").max())
+    ours = late(runs).group_by("task", "agent").agg(pl.col("regret").mean(), pl.col("steps").max())
     numbers = pl.concat(
         [
             ours.select("task", "agent", pl.col("steps").cast(pl.Int64).alias("step"), "regret"),
@@ -130,8 +129,7 @@ def tuned(table: pl.DataFrame) -> Finding:
     full = public.filter(pl.col("len") == runs["task"].n_unique())
     rows = full.iter_rows(named=True)
     said = ", ".join(f"{row['agent']} {row['regret']:.0f}" for row in rows) or "none were given"
-    late = runs.filter((pl.col("agent") == "DG") & (pl.col("step") > (1 - LAST) * pl.col("steps")))
-    end = float(late["regret"].mean())  # type: ignore[arg-type]
+    end = float(late(runs).filter(pl.col("agent") == "DG")["regret"].mean())  # type: ignore[arg-type]
     every = runs.filter(pl.col("agent") != "DG")["every"].to_list()[0]
     named = full.filter(pl.col("agent").str.contains("MPO|SAC"))  # the sentence is on no other
     tuned_mpo = bool(named["agent"].str.contains("MPO").any())

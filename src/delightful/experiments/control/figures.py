@@ -179,7 +179,10 @@ _RUNS = (
     "Return of the mean action, 4 episodes per evaluation; lines are means over seeds with ±1 "
     "standard error."
 )
-_FINAL = f"Final return is the mean of the evaluations in the last {scores.LAST:.0%} of a run."
+_FINAL = (
+    f"Final return is the mean of the evaluations in the last {scores.LAST:.0%} of a run, and of "
+    f"no fewer than {scores.FEWEST}."
+)
 
 
 def _figure(name: str, number: str, title: str, caption: str, draw: Any, of: Any) -> Figure:

@@ -14,6 +14,7 @@ from delightful.lab.experiment import NotMeasuredError
 
 RETURN = "deterministic"
 LAST = 0.1  # of a run, over which its final return is the mean of the evaluations
+FEWEST = 5  # of them: where an episode fails or succeeds by its start, two evaluations say little
 
 
 def complete(table: pl.DataFrame) -> pl.DataFrame:
@@ -46,11 +47,16 @@ def balanced(table: pl.DataFrame) -> pl.DataFrame:
     return found
 
 
+def late(table: pl.DataFrame) -> pl.DataFrame:
+    """The evaluations of which a final return is the mean."""
+    from_the_end = pl.col("step").rank("dense", descending=True).over("steps")
+    return table.filter((pl.col("step") > (1 - LAST) * pl.col("steps")) | (from_the_end <= FEWEST))
+
+
 def final(table: pl.DataFrame) -> pl.DataFrame:
     """Each run's final return: task, method, seed, final."""
-    late = table.filter(pl.col("step") > (1 - LAST) * pl.col("steps"))
     keys = ("task", "method", "seed")
-    return late.group_by(*keys).agg(pl.col(RETURN).mean().alias("final")).sort(*keys)
+    return late(table).group_by(*keys).agg(pl.col(RETURN).mean().alias("final")).sort(*keys)
 
 
 def finals(table: pl.DataFrame) -> dict[str, dict[str, np.ndarray]]:
