@@ -174,6 +174,14 @@ def test_what_two_seeds_leave_open_is_no_more_than_partly_so():
     assert finding.verdict == "partly"
 
 
+@pytest.mark.parametrize(
+    ("end", "verdict"),
+    [(760.0, "reproduced"), (720.0, "not reproduced"), (600.0, "not reproduced")],
+)
+def test_an_improvement_is_more_than_a_match(end, verdict):
+    assert claims.acrobot(runs({"acrobot:swingup": GOOD | {"dg": end}})).verdict == verdict
+
+
 def test_a_sentence_on_one_task_needs_every_method():
     table = runs({"acrobot:swingup": {"dg": 900.0, "pg": 5.0}})
     with pytest.raises(NotMeasuredError, match="it needs runs of mpo, ppo too"):
