@@ -31,8 +31,9 @@ def same(one, other):
 
 @pytest.fixture(autouse=True)
 def _often(monkeypatch):
-    """Checkpoints whenever there can be one."""
+    """Checkpoints whenever there can be one, which say what those of other processes do."""
     monkeypatch.setattr(training, "BETWEEN_CHECKPOINTS", 0.0)
+    monkeypatch.setenv("NPROC", "1")
 
 
 @pytest.fixture(scope="module")
