@@ -113,6 +113,7 @@ class Outlook:
         self.finished: set[str] = set()
         self._cells, self._store, self._estimate = cells, store, estimate
         self._work = {cell.id: cost.guess(cell) for cell in cells}
+        self._total = sum(self._work.values())
         self._first = min(1.0, workers / len(cells))
         self._start = time.monotonic()
         self._before = self.done()
@@ -128,8 +129,14 @@ class Outlook:
 
     def done(self) -> float:
         """As a share of all the work."""
-        done = sum(self._work[cell.id] * self._share(cell) for cell in self._cells)
-        return done / sum(self._work.values())
+        finished = set(self.finished)  # which grows in another thread
+        whole = sum(self._work[name] for name in finished)
+        parts = sum(
+            self._work[cell.id] * cell.share(self._store.unfinished(cell))
+            for cell in self._cells
+            if cell.program.share and cell.id not in finished
+        )
+        return (whole + parts) / self._total
 
     def left(self) -> str:
         done = self.done()
@@ -139,10 +146,6 @@ class Outlook:
         expected = self._estimate / max(1 - self._before, 1e-9)
         pace = (self._first * expected + elapsed) / (self._first + done - self._before)
         return f"about {_duration((1 - done) * pace)} left"
-
-    def _share(self, cell: Cell) -> float:
-        finished = cell.id in self.finished
-        return 1.0 if finished else cell.share(self._store.unfinished(cell))
 
 
 def _duration(seconds: float) -> str:
