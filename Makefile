@@ -41,7 +41,7 @@ results: $(VENV)/.lab $(VENV)-plugins/.ready $(VENV)-verl/.ready              ##
 CONTROL = --scale quick --store docs/results/control
 results-control: $(VENV)-sac/.ready            ## refresh docs/results/control: about six hours
 	$(VENV)-sac/bin/delightful run control/tasks $(CONTROL)
-	$(VENV)-sac/bin/delightful run control/tuning control/surprisal control/external $(CONTROL)
+	$(VENV)-sac/bin/delightful run control/baseline control/tuning control/surprisal control/external $(CONTROL)
 	$(VENV)-sac/bin/delightful report control --store docs/results/control --out docs/results/control
 	$(VENV)-sac/bin/python docs/refresh.py
 

@@ -4,7 +4,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from delightful.experiments.control import EXPERIMENT, claims, external, figures, published, scores
+from delightful.experiments.control import (
+    EXPERIMENT,
+    baseline,
+    claims,
+    external,
+    figures,
+    published,
+    scores,
+)
 from delightful.experiments.control.sweep import EXTERNAL, QUICK_TASKS, SWEEPS, TASKS
 from delightful.lab import style
 from delightful.lab.cells import Plan
@@ -281,6 +289,25 @@ def test_every_figure_is_drawn_from_part_of_its_runs():
         assert set(drawn["surprisal"].drop_nulls()) == {"density", "mode"}
         lead = drawn.filter(pl.col("metric") == "mode − density at the end")
         assert lead.filter(pl.col("task") == "cheetah:run")["mean"].to_list() == [0.0]
+
+
+def test_a_baseline_is_drawn_beside_public_scores_of_its_steps(tmp_path, monkeypatch):
+    table = runs({"cheetah:run": {"mpo": 3.0}, "walker:run": {"mpo": 2.0}})
+    end = int(table["steps"].max())
+    path = tmp_path / "scores.csv"
+    rows = [
+        f"MPO,cheetah-run,{end},645",
+        f"MPO,cheetah-run,{2 * end},700",
+        f"PPO,walker-run,{end},1",
+    ]
+    path.write_text("\n".join(["algo,task,env_steps,mean", *rows]))
+    with style.context():
+        alone = baseline.along(table).numbers
+        monkeypatch.setenv("DELIGHTFUL_SCORES", str(path))
+        beside = baseline.along(table)
+    assert alone["final"].drop_nulls().to_list() == scores.final(table)["final"].to_list()
+    assert beside.numbers["score"].drop_nulls().to_list() == [645.0]
+    assert [len(axis.lines) for axis in beside.figure.axes] == [2, 1]
 
 
 def test_what_the_simulator_spoiled_is_told_of():

@@ -1,6 +1,6 @@
 """What the lab is given of control to run, draw and check."""
 
-from delightful.experiments.control import claims, external
+from delightful.experiments.control import baseline, claims, external
 from delightful.experiments.control.config import ControlConfig, SacConfig
 from delightful.experiments.control.figures import FIGURES
 from delightful.experiments.control.sweep import SWEEPS
@@ -12,7 +12,7 @@ EXPERIMENT = Experiment(
     section="Section 6, Appendix E",
     configs=(ControlConfig, SacConfig),
     sweeps=SWEEPS,
-    figures=FIGURES + external.FIGURES,
+    figures=FIGURES + baseline.FIGURES + external.FIGURES,
     claims=claims.claims + external.claims,
     remarks=(
         "Advantages are taken on fresh draws: at every replayed state actions are drawn from the "

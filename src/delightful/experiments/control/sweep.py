@@ -22,6 +22,7 @@ QUICK_TASKS = (
     "acrobot:swingup",
 )
 QUICK_STEPS = 300_000
+PUBLIC_STEPS = 500_000
 CLIPS = (0.01, 0.1, 0.2, 1.0, 10.0, 100.0)
 TEMPERATURES = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 
@@ -86,6 +87,15 @@ def _surprisal(scale: str) -> list[ControlConfig]:
     return [replace(c, surprisal=kind) for c in configs for kind in ("density", "mode")]
 
 
+def _baseline(scale: str) -> list[ControlConfig]:
+    """MPO over as many steps as its public scores have."""
+    known = {"smoke": ("cartpole:swingup",), "quick": ("cheetah:run", "walker:run")}
+    configs = _on(scale, known.get(scale, BENCHMARKING), ("mpo",))
+    if scale == "smoke":
+        return configs
+    return [replace(config, steps=PUBLIC_STEPS, records=50) for config in configs]
+
+
 def _external(scale: str) -> list[SacConfig]:
     """SBX's SAC on the tasks of ours: at the paper's scale as its authors run it."""
     every = 1 if scale == "paper" else SacConfig().every
@@ -111,6 +121,7 @@ HUMANOID = _sweep("humanoid", _humanoid)
 DOGS = _sweep("dogs", _dogs)
 TUNING = _sweep("tuning", _tuning)
 SURPRISAL = _sweep("surprisal", _surprisal)
+BASELINE = _sweep("baseline", _baseline)
 
 EXTERNAL = Sweep(
     "control/external",
@@ -123,4 +134,4 @@ EXTERNAL = Sweep(
     beside=_sweep("dg", lambda scale: [c for c in _tasks(scale) if c.method == "dg"]),
 )
 
-SWEEPS = (TASKS, HUMANOID, DOGS, TUNING, SURPRISAL, EXTERNAL)
+SWEEPS = (TASKS, HUMANOID, DOGS, TUNING, SURPRISAL, BASELINE, EXTERNAL)
