@@ -29,6 +29,8 @@ def shown(folder):
 def test_every_record_is_there_once_whoever_was_killed_before(tmp_path):
     records = [{"step": 10.0, "loss": 1.0, "return": 2.0}, {"step": 20.0, "loss": 0.5}]
     expected = [(10, "loss", 1.0), (10, "return", 2.0), (20, "loss", 0.5)]
+    other = tmp_path / "events.out.tfevents.1.another"
+    other.touch()
     with closing(Board(tmp_path)) as board:
         board.add(records[:1])
         board.add(records[1:])
@@ -36,6 +38,7 @@ def test_every_record_is_there_once_whoever_was_killed_before(tmp_path):
     with closing(Board(tmp_path)) as board:
         board.add(records)
     assert shown(tmp_path) == expected
+    assert other.exists()
 
 
 def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path):

@@ -154,7 +154,16 @@ def test_a_film_that_cannot_be_made_says_why(small, tmp_path, monkeypatch):
         rendering.render(small, {}, 0, tmp_path / "film.mp4")
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(LabError, match=r"--render cannot write to .*file: File exists"):
-        rendering.check(tmp_path / "file" / "film.mp4")
+        rendering.check(small, tmp_path / "file" / "film.mp4")
     monkeypatch.setattr(rendering, "find_spec", lambda _: None)
     with pytest.raises(LabError, match="pip install 'delightful-rl"):
-        rendering.render(small, {}, 0, tmp_path / "film.mp4")
+        rendering.check(small, tmp_path / "film.mp4")
+
+
+def test_a_machine_that_cannot_draw_is_told_before_training(tmp_path, environment):
+    without = environment | {"MUJOCO_GL": "none"}
+    found = delightful(tmp_path, without, "cartpole:swingup", *SMALL, "--render", "film.mp4")
+    assert found.returncode == 2
+    assert "nothing was rendered: " in found.stderr
+    assert "apt-get install libegl1 libgl1" in found.stderr
+    assert not (tmp_path / "runs").exists()

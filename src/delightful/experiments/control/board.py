@@ -3,13 +3,14 @@
 Not by tensorboardX's SummaryWriter: that writes in a thread, which a full disk ends without a word.
 """
 
-import shutil
 import time
 from pathlib import Path
 from typing import Any
 
 from delightful.experiments.control.training import Record
 from delightful.lab.store import cannot_write
+
+SUFFIX = ".delightful"  # other files in the folder are not ours
 
 
 class Board:
@@ -18,7 +19,7 @@ class Board:
         self._file: Any = None
 
     def add(self, records: list[Record]) -> None:
-        """The first time, all that a run has so far: what an earlier command left is removed."""
+        """The first time, all that a run has so far: its file of an earlier command is removed."""
         from tensorboardX.proto.event_pb2 import Event
         from tensorboardX.proto.summary_pb2 import Summary
 
@@ -46,6 +47,7 @@ class Board:
     def _new(self) -> Any:
         from tensorboardX.event_file_writer import EventsWriter
 
-        shutil.rmtree(self._folder, ignore_errors=True)
-        self._folder.mkdir(parents=True)
-        return EventsWriter(str(self._folder / "events"))
+        self._folder.mkdir(parents=True, exist_ok=True)
+        for earlier in self._folder.glob(f"events.out.tfevents.*{SUFFIX}"):
+            earlier.unlink()
+        return EventsWriter(str(self._folder / "events"), filename_suffix=SUFFIX)

@@ -41,7 +41,7 @@ EVALUATED_EVERY = 10_000  # steps
 def run(options: Namespace, changes: dict[str, str]) -> None:
     config = configured(options, changes)
     if options.render:
-        rendering.check(Path(options.render))  # now, not after hours of training
+        rendering.check(config, Path(options.render))  # now, not after hours of training
     name = f"{config.task}-{config.method}-seed{options.seed}".replace(":", "-")
     folder = Path(options.out or Path("runs") / name)
     console = Console(stderr=True, highlight=False, soft_wrap=True, markup=False)
@@ -51,7 +51,7 @@ def run(options: Namespace, changes: dict[str, str]) -> None:
         with watcher.watching(), _told_to_stop(watcher):
             records, weights = training.train(config, options.seed, folder, watcher)
         watcher.write(records)
-    if watcher.stopped:
+    if watcher.stopped and len(records) < config.records:
         raise LabError("stopped; give the same command again to go on.")
     policy = pack({"config": asdict(config)}, flatten(weights))
     _written(folder / "policy.bin", policy)

@@ -254,12 +254,25 @@ def mean_return(total: np.ndarray, sound: np.ndarray) -> float:
     return float(total[sound].mean() if sound.any() else total.mean())
 
 
+def picture(task: str, seed: int, size: tuple[int, int]) -> np.ndarray:
+    """How an episode begins, (height, width, 3)."""
+    one = _drawn(task, seed)
+    one.reset()
+    first: np.ndarray = one.picture(size)
+    return first
+
+
+def _drawn(task: str, seed: int) -> Any:
+    if task.startswith(GYM):
+        return _Gym(task.removeprefix(GYM), seed, film=True)
+    return SuiteTask(task, seed)
+
+
 def filmed(
     task: str, seed: int, size: tuple[int, int], act: Callable[[np.ndarray], np.ndarray]
 ) -> tuple[list[np.ndarray], float]:
     """An episode's pictures, (height, width, 3) each, and how many of them make a second."""
-    one: Any = _Gym(task.removeprefix(GYM), seed, film=True) if task.startswith(GYM) else None
-    one = one or SuiteTask(task, seed)
+    one = _drawn(task, seed)
     seen, frames = one.reset(), []
     each = max(1, round(one.steps_per_second / PICTURES))  # more are not seen, and drawing is slow
     for i in range(LONGEST):

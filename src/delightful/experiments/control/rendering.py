@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+from collections.abc import Callable
 from importlib.util import find_spec
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -12,15 +13,15 @@ import numpy as np
 
 from delightful.experiments.control import policy
 from delightful.experiments.control.config import ControlConfig
-from delightful.experiments.control.pools import filmed
+from delightful.experiments.control.pools import filmed, picture
 from delightful.experiments.control.tasks import GYM
 from delightful.lab.errors import LabError
 
 SIZE = (240, 320)  # a picture takes a processor that draws by itself a tenth of a second
 
 
-def check(path: Path) -> None:
-    """Refuse what could not be written, before there is anything to film."""
+def check(config: ControlConfig, path: Path) -> None:
+    """Refuse what could not be drawn or written, before there is anything to film."""
     if path.suffix != ".mp4":
         raise LabError(f"--render must name an .mp4 file, got {path}.")
     if find_spec("imageio_ffmpeg") is None:
@@ -33,14 +34,18 @@ def check(path: Path) -> None:
         raise LabError(
             f"--render cannot write to {path.parent}: {error.strerror}; name a file elsewhere."
         ) from None
+    _alone(_try, config)
 
 
 def render(config: ControlConfig, weights: dict[str, Any], seed: int, path: Path) -> None:
     """One episode of the mean action, to an mp4 file."""
-    check(path)
+    _alone(_film, config, weights, seed, path)
+
+
+def _alone(draw: Callable[..., None], config: ControlConfig, *given: Any) -> None:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_film, args=(theirs, config, weights, seed, path))
+    process = context.Process(target=_answer, args=(theirs, draw, config, *given))
     process.start()
     theirs.close()
     try:
@@ -59,20 +64,27 @@ _OPENGL = (
 )
 
 
-def _film(
-    pipe: Connection, config: ControlConfig, weights: dict[str, Any], seed: int, path: Path
-) -> None:
+def _answer(pipe: Connection, draw: Callable[..., None], *given: Any) -> None:
     os.environ["MUJOCO_GL"] = os.environ.get("MUJOCO_GL", "").replace("disabled", "") or "egl"
-    advice = "" if config.task.startswith(GYM) else _OPENGL
     reason = ""
     try:
-        film = filmed(config.task, seed, SIZE, lambda seen: _mean(config, weights, seen))
-        advice = ""
-        _write(path, *film)
+        draw(*given)
     except Exception as error:
-        reason = " ".join((str(error) or repr(error)).split()).rstrip(".") + advice
+        reason = " ".join((str(error) or repr(error)).split()).rstrip(".")
     pipe.send_bytes(reason.encode())
     os._exit(0)  # EGL's own clean-up as Python ends may crash, after all is done
+
+
+def _try(config: ControlConfig) -> None:
+    try:
+        picture(config.task, 0, SIZE)
+    except Exception as error:
+        advice = "" if config.task.startswith(GYM) else _OPENGL
+        raise LabError(f"{str(error) or repr(error)}{advice}") from None
+
+
+def _film(config: ControlConfig, weights: dict[str, Any], seed: int, path: Path) -> None:
+    _write(path, *filmed(config.task, seed, SIZE, lambda seen: _mean(config, weights, seen)))
 
 
 def _mean(config: ControlConfig, weights: dict[str, Any], observation: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ from delightful.lab.experiment import NotMeasuredError
 RETURN = "deterministic"
 LAST = 0.1  # of a run, over which its final return is the mean of the evaluations
 FEWEST = 5  # of them: where an episode fails or succeeds by its start, two evaluations say little
+LEARNED = 10.0  # a method's mean final return, of 1,000, from which on it has learned something
 
 
 def complete(table: pl.DataFrame) -> pl.DataFrame:
@@ -30,12 +31,12 @@ def complete(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def learned(table: pl.DataFrame) -> pl.DataFrame:
-    """The tasks on which some method has come to a return of 10: others tell nothing apart."""
-    mean = pl.col(RETURN).mean().over("task", "method", "step")
-    found = table.filter(mean.max().over("task") >= 10)
-    if found.is_empty():
+    """The tasks that some method has learned: others tell nothing apart."""
+    means = final(table).group_by("task", "method").agg(pl.col("final").mean())
+    tasks = means.filter(pl.col("final") >= LEARNED)["task"].unique().to_list()
+    if not tasks:
         raise NotMeasuredError(f"no method has learned any task yet, {extent(table)}")
-    return found
+    return table.filter(pl.col("task").is_in(tasks))
 
 
 def balanced(table: pl.DataFrame) -> pl.DataFrame:

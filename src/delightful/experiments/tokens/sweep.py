@@ -18,8 +18,8 @@ RIVALS: dict[str, dict[str, Any]] = {
 }
 """What DG is compared with, and how each is run.
 
-Learning rates are the best of a grid, shown in Figure 21a, in trials of up to 20 seeds: at 1e-3 PPO
-and PMPO break down in some of them; for PG the two rates are close.
+Learning rates were the best of Figure 21a's grid in trials of up to 20 seeds: at 1e-3 PPO and PMPO
+broke down in some of them; for PG the two rates are close.
 
 With fresh actors and one update per batch, PPO is REINFORCE: its ratios are all 1. It is given four
 passes over each batch, which is how it is used.
