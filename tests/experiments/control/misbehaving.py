@@ -66,5 +66,21 @@ class Discrete(Toy):
     action_space = gymnasium.spaces.Discrete(3)
 
 
-for kind in (Toy, Exploding, Deadly, Ending, Discrete):
+class InParts(Toy):
+    """Sees its place, as a vector, and whether half of its time is over."""
+
+    observation_space = gymnasium.spaces.Dict(
+        late=gymnasium.spaces.Discrete(2), place=gymnasium.spaces.Box(-np.inf, np.inf, (1, 1))
+    )
+
+    def _seen(self):
+        late = int(self.time >= self.length // 2)
+        return {"late": late, "place": np.array([[self.at]], np.float32)}
+
+
+class OfAnyLength(Toy):
+    observation_space = gymnasium.spaces.Sequence(gymnasium.spaces.Box(-1, 1, (1,)))
+
+
+for kind in (Toy, Exploding, Deadly, Ending, Discrete, InParts, OfAnyLength):
     gymnasium.register(f"{kind.__name__}-v0", entry_point=kind)

@@ -84,6 +84,16 @@ def test_gymnasiums_bounds_are_reached():
         assert step.reward[0] == np.float32(reward)
 
 
+def test_observations_in_parts_are_joined():
+    pool = make("gym:misbehaving:InParts-v0", 1, 0)
+    assert pool.observed == 3
+    first = pool.reset()[0]
+    np.testing.assert_array_equal(first[:2], [1, 0])
+    for _ in range(15):
+        step = pool.step(np.ones((1, 1), np.float32))
+    np.testing.assert_allclose(step.observation[0], [0, 1, first[2] + 15 * 0.2], rtol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("task", "sentence"),
     [
@@ -91,6 +101,7 @@ def test_gymnasiums_bounds_are_reached():
         ("gym:Pendulum-v99", "gym:Pendulum-v99 cannot be made"),
         ("gym:nowhere:Pendulum-v1", "gym:nowhere:Pendulum-v1 cannot be made"),
         ("gym:CartPole-v1", r"Discrete actions; only continuous \(Box\).*gym:Pendulum-v1"),
+        ("gym:misbehaving:OfAnyLength-v0", "Sequence observations; only such of one length"),
     ],
 )
 def test_gymnasium_tasks_that_cannot_be_had(task, sentence):

@@ -199,26 +199,36 @@ class _Gym:
         except (gymnasium.error.Error, ImportError) as error:
             raise LabError(f"gym:{name} cannot be made: {error}") from None
         space, seen = self._environment.action_space, self._environment.observation_space
-        for kind, found in (("actions", space), ("observations", seen)):
-            if not isinstance(found, gymnasium.spaces.Box):
-                raise LabError(
-                    f"gym:{name} has {type(found).__name__} {kind}; only continuous (Box) ones "
-                    "can be trained on, as in gym:Pendulum-v1."
-                )
+        if not isinstance(space, gymnasium.spaces.Box):
+            raise LabError(
+                f"gym:{name} has {type(space).__name__} actions; only continuous (Box) ones "
+                "can be trained on, as in gym:Pendulum-v1."
+            )
+        if not seen.is_np_flattenable:
+            raise LabError(
+                f"gym:{name} has {type(seen).__name__} observations; only such of one length "
+                "can be trained on, as in gym:Pendulum-v1."
+            )
         self._shape = space.shape
         self._scale = _Bounds(space)
-        self.actions, self.observed = int(np.prod(space.shape)), int(np.prod(seen.shape))
+        self.actions = int(np.prod(space.shape))
+        self.observed = gymnasium.spaces.flatdim(seen)
+        self._flat = functools.partial(
+            gymnasium.spaces.flatten, seen
+        )  # parts joined, choices one-hot
         self._seed: int | None = seed
 
     def reset(self) -> np.ndarray:
         observation, _ = self._environment.reset(seed=self._seed)
         self._seed = None  # given once: later episodes go on with the same chance
-        return np.ravel(observation).astype(np.float32)
+        flat: np.ndarray = self._flat(observation).astype(np.float32)
+        return flat
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool]:
         scaled = self._scale(action.reshape(self._shape))
         observation, reward, ended, cut, _ = self._environment.step(scaled)
-        return np.ravel(observation).astype(np.float32), float(reward), ended, cut and not ended
+        flat = self._flat(observation).astype(np.float32)
+        return flat, float(reward), ended, cut and not ended
 
     @property
     def steps_per_second(self) -> float:
