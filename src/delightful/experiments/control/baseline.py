@@ -10,14 +10,18 @@ from delightful.lab.experiment import Drawing, Figure
 def along(table: pl.DataFrame) -> Drawing:
     """Return along training, a panel per task; public MPO's scores up to its end are points."""
     end = int(table["steps"].max())  # type: ignore[arg-type]
-    public = published.scores().filter(pl.col("agent").str.contains("MPO"), pl.col("step") <= end)
+    public = published.scores().filter(pl.col("agent").str.contains(r"\bMPO$"))
+    public = public.filter(pl.col("step") <= end).sort("agent", "task", "step")
+    marks = dict(zip(public["agent"].unique(maintain_order=True), "ox^sdv+", strict=False))
     drawing = curves(table)
     drawn = []
     for axis in drawing.figure.axes:
-        for (agent,), mine in public.filter(pl.col("task") == axis.get_title()).group_by("agent"):
-            axis.plot(mine["step"], mine["score"], "o", ms=3, color="#555555", label=agent)
-            axis.legend(loc="upper left")
-            drawn.append(mine)
+        mine = public.filter(pl.col("task") == axis.get_title())
+        for (agent,), part in mine.group_by("agent", maintain_order=True):
+            look = {"marker": marks.get(str(agent), "."), "mfc": "none", "color": "#333333"}
+            axis.plot(part["step"], part["score"], ls="", label=agent, **look)
+            axis.legend(loc="lower right", fontsize=6)
+            drawn.append(part)
     numbers = pl.concat([drawing.numbers, scores.final(table), *drawn], how="diagonal_relaxed")
     return Drawing(drawing.figure, numbers)
 
