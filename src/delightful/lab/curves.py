@@ -16,7 +16,7 @@ def by_step(table: pl.DataFrame, metric: str, keys: tuple[str, ...] = ("method",
     """Mean and standard error over seeds of `metric`, at each step, for each value of `keys`."""
     error = pl.col(metric).std() / pl.len().sqrt()
     return (
-        table.group_by(*keys, "step")
+        table.group_by(*keys, "step", maintain_order=True)  # sums depend on the order
         .agg(pl.col(metric).mean().alias("mean"), error.alias("se"), pl.len().alias("seeds"))
         .sort(*keys, "step")
         .with_columns(metric=pl.lit(metric))

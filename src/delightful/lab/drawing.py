@@ -68,7 +68,7 @@ def against(
     """`metric` at the end of training against `field`, a line per method; the numbers drawn."""
     error = pl.col(metric).std() / pl.len().sqrt()
     numbers = (
-        rows.group_by(*keys, pl.col(field).cast(pl.Float64))
+        rows.group_by(*keys, pl.col(field).cast(pl.Float64), maintain_order=True)
         .agg(pl.col(metric).mean().alias("mean"), error.alias("se"), pl.len().alias("seeds"))
         .sort(*keys, field)
         .with_columns(metric=pl.lit(metric))

@@ -27,7 +27,9 @@ def draw_robustness(table: pl.DataFrame) -> Drawing:
     """Error averaged over training against each of K, B, b and η, the others at their centre."""
     figure, axes = style.panels(4, width=2.6)
     centre = sweep.centre(table)
-    scores = table.group_by("method", *centre, "seed").agg(pl.col("error").mean())
+    scores = table.group_by("method", *centre, "seed", maintain_order=True).agg(
+        pl.col("error").mean()
+    )
     titles = {"actions": "actions K", "batch": "batch B", "baseline": "baseline b"}
     parts = [
         _one_way(axis, sweep.at_centre(scores, centre, free=name), name, title)
@@ -45,7 +47,9 @@ def draw_robustness(table: pl.DataFrame) -> Drawing:
 def _summary(scores: pl.DataFrame, axis_name: str) -> pl.DataFrame:
     error = pl.col("error").std() / pl.len().sqrt()
     return (
-        scores.group_by("method", pl.col(axis_name).cast(pl.Float64).alias("value"))
+        scores.group_by(
+            "method", pl.col(axis_name).cast(pl.Float64).alias("value"), maintain_order=True
+        )
         .agg(pl.col("error").mean().alias("mean"), error.alias("se"), pl.len().alias("seeds"))
         .sort("method", "value")
         .select(pl.lit(axis_name).alias("varied"), pl.all())

@@ -41,7 +41,9 @@ def with_regret(runs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     others = others.filter(pl.col("step").is_between(end / NEAR, end * NEAR))
     gap = (pl.col("step") - end).abs()
     others = others.filter(gap == gap.min().over("agent", "task"))
-    others = others.group_by("agent", "task").agg(pl.col("step", "score").mean())
+    others = others.group_by("agent", "task", maintain_order=True).agg(
+        pl.col("step", "score").mean()
+    )
     others = others.with_columns(pl.col("step").cast(pl.Int64))
     mean = pl.col(RETURN).mean().over("task", "agent", "step")
     best = runs.group_by("task").agg(mean.max().alias("best"))
@@ -58,7 +60,7 @@ def along(table: pl.DataFrame) -> Drawing:
     """Regret averaged over tasks; public agents that have all of them are points at their step."""
     runs, others = with_regret(balanced(beside(table)))
     tasks = runs["task"].n_unique()
-    means = runs.group_by("agent", "seed", "step").agg(pl.col("regret").mean())
+    means = runs.group_by("agent", "seed", "step", maintain_order=True).agg(pl.col("regret").mean())
     numbers = by_step(means, "regret", ("agent",))
     figure, (axis,) = style.panels(1)
     for (name,), part in numbers.group_by("agent", maintain_order=True):
@@ -66,7 +68,7 @@ def along(table: pl.DataFrame) -> Drawing:
         colour = style.colours([COLOURS.get(str(name), str(name))])[0]
         style.curve(axis, part["step"], part["mean"], error, colour=colour, label=str(name))
     points = (
-        others.group_by("agent")
+        others.group_by("agent", maintain_order=True)
         .agg(pl.col("regret").mean().alias("mean"), pl.col("step").mean(), pl.len().alias("tasks"))
         .filter(pl.col("tasks") == tasks)
         .sort("mean")
@@ -84,7 +86,11 @@ def along(table: pl.DataFrame) -> Drawing:
 def by_task(table: pl.DataFrame) -> Drawing:
     """Regret at the end, task by task."""
     runs, others = with_regret(beside(table))
-    ours = late(runs).group_by("task", "agent").agg(pl.col("regret").mean(), pl.col("steps").max())
+    ours = (
+        late(runs)
+        .group_by("task", "agent", maintain_order=True)
+        .agg(pl.col("regret").mean(), pl.col("steps").max())
+    )
     numbers = pl.concat(
         [
             ours.select("task", "agent", pl.col("steps").cast(pl.Int64).alias("step"), "regret"),
@@ -117,7 +123,11 @@ def by_task(table: pl.DataFrame) -> Drawing:
 )
 def tuned(table: pl.DataFrame) -> Finding:
     runs, others = with_regret(balanced(beside(table)))
-    means = runs.group_by("agent", "seed").agg(pl.col("regret").mean()).sort("agent", "seed")
+    means = (
+        runs.group_by("agent", "seed", maintain_order=True)
+        .agg(pl.col("regret").mean())
+        .sort("agent", "seed")
+    )
     by_agent = {
         str(name): part["regret"].to_numpy()
         for (name,), part in means.group_by("agent", maintain_order=True)
@@ -125,7 +135,11 @@ def tuned(table: pl.DataFrame) -> Finding:
     dg = by_agent.pop("DG")
     gaps = {name: t_interval(other - dg) for name, other in by_agent.items()}
     closest = min(gaps, key=lambda name: gaps[name].value)
-    public = others.group_by("agent").agg(pl.col("regret").mean(), pl.len()).sort("regret")
+    public = (
+        others.group_by("agent", maintain_order=True)
+        .agg(pl.col("regret").mean(), pl.len())
+        .sort("regret")
+    )
     full = public.filter(pl.col("len") == runs["task"].n_unique())
     rows = full.iter_rows(named=True)
     said = ", ".join(f"{row['agent']} {row['regret']:.0f}" for row in rows) or "none were given"

@@ -27,7 +27,7 @@ def rewards(table: pl.DataFrame) -> Drawing:
         mine = rows.filter(pl.col("method") == name)
         offset = (k - (len(names) - 1) / 2) * 0.2
         at = [tasks.index(task) + offset for task in mine["task"]]
-        means = mine.group_by("task").agg(pl.col("final").mean()).sort("task")
+        means = mine.group_by("task", maintain_order=True).agg(pl.col("final").mean()).sort("task")
         places = [tasks.index(task) + offset for task in means["task"]]
         axis.bar(places, means["final"], 0.18, color=colour, alpha=0.5, label=label(name))
         axis.plot(at, mine["final"], ".", color=colour, ms=4)
@@ -69,7 +69,7 @@ def regret(table: pl.DataFrame) -> Drawing:
     """Regret averaged over tasks, along training."""
     table = scores.balanced(scores.complete(table))
     rows = scores.with_regret(table)
-    rows = rows.group_by("method", "seed", "step").agg(pl.col("regret").mean())
+    rows = rows.group_by("method", "seed", "step", maintain_order=True).agg(pl.col("regret").mean())
     figure, (axis,) = style.panels(1)
     numbers = along(axis, rows, "regret")
     axis.set(ylabel=f"regret, mean of {table['task'].n_unique()} tasks", ylim=(0, None))
@@ -87,7 +87,7 @@ def tuning(table: pl.DataFrame) -> Drawing:
         if rows[option].n_unique() < 2:
             raise NotMeasuredError(f"it needs several values of {name}'s {option}")
         error = pl.col("final").std() / pl.len().sqrt()
-        numbers = rows.group_by(option).agg(
+        numbers = rows.group_by(option, maintain_order=True).agg(
             pl.col("final").mean().alias("mean"), error.alias("se"), pl.len().alias("seeds")
         )
         numbers = numbers.sort(option)

@@ -32,7 +32,7 @@ def complete(table: pl.DataFrame) -> pl.DataFrame:
 
 def learned(table: pl.DataFrame) -> pl.DataFrame:
     """The tasks that some method has learned: others tell nothing apart."""
-    means = final(table).group_by("task", "method").agg(pl.col("final").mean())
+    means = final(table).group_by("task", "method", maintain_order=True).agg(pl.col("final").mean())
     tasks = means.filter(pl.col("final") >= LEARNED)["task"].unique().to_list()
     if not tasks:
         raise NotMeasuredError(f"no method has learned any task yet, {extent(table)}")
@@ -57,7 +57,12 @@ def late(table: pl.DataFrame) -> pl.DataFrame:
 def final(table: pl.DataFrame) -> pl.DataFrame:
     """Each run's final return: task, method, seed, final."""
     keys = ("task", "method", "seed")
-    return late(table).group_by(*keys).agg(pl.col(RETURN).mean().alias("final")).sort(*keys)
+    return (
+        late(table)
+        .group_by(*keys, maintain_order=True)
+        .agg(pl.col(RETURN).mean().alias("final"))
+        .sort(*keys)
+    )
 
 
 def finals(table: pl.DataFrame) -> dict[str, dict[str, np.ndarray]]:
@@ -83,7 +88,11 @@ def with_regret(table: pl.DataFrame) -> pl.DataFrame:
 
 def regrets(table: pl.DataFrame) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Steps, and each method's regret averaged over tasks, (seeds, steps)."""
-    rows = with_regret(table).group_by("method", "seed", "step").agg(pl.col("regret").mean())
+    rows = (
+        with_regret(table)
+        .group_by("method", "seed", "step", maintain_order=True)
+        .agg(pl.col("regret").mean())
+    )
     rows = rows.sort("method", "seed", "step")
     steps = rows["step"].unique().sort().to_numpy()
     found = {}

@@ -124,7 +124,7 @@ def _map(axis: Any, table: pl.DataFrame, method: str, option: str, symbol: str) 
         pl.col("method").replace_strict(options, return_dtype=pl.Float64).alias(option)
     )
     numbers = (
-        rows.group_by(option, "kl", "epochs")
+        rows.group_by(option, "kl", "epochs", maintain_order=True)
         .agg(mean=pl.col("regret").mean(), seeds=pl.len())
         .sort(option, "epochs", "kl")
         .with_columns(method=pl.lit(method), metric=pl.lit("regret"))
@@ -221,7 +221,7 @@ def draw_additive(table: pl.DataFrame) -> Drawing:
             .alias(name)
             for name in ("alpha", "temperature")
         )
-        .group_by("temperature", "alpha")
+        .group_by("temperature", "alpha", maintain_order=True)
         .agg(
             mean=pl.col("regret").mean(),
             se=pl.col("regret").std() / pl.len().sqrt(),
