@@ -336,6 +336,14 @@ def test_what_the_simulator_spoiled_is_told_of():
     assert "steps, 160 episodes with NaN left out" in scores.extent(table.with_columns(dropped=1))
 
 
+def test_a_figure_repeats_to_the_byte():
+    table = runs(dict.fromkeys(QUICK_TASKS, GOOD), seeds=3)
+    noise = pl.Series("deterministic", np.random.default_rng(0).normal(size=table.height))
+    with style.context():
+        drawn = {figures.regret(table.with_columns(noise)).numbers.write_csv() for _ in range(4)}
+    assert len(drawn) == 1
+
+
 def test_the_legend_names_every_method_that_is_drawn():
     table = runs(dict.fromkeys(QUICK_TASKS[1:5], GOOD) | {"acrobot:swingup": {"pg": 3.0}})
     with style.context():
