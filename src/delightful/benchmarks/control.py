@@ -57,7 +57,7 @@ def _of_task(task: str, chunks: int, rounds: int, changes: dict[str, Any]) -> di
         slower = parts[max(alone, key=lambda name: float(np.median(alone[name])))]
         # In turn, as with the others below: a machine's speed drifts.
         overlap, interval = _middle(np.divide(*alternating(together, slower, rounds)))
-        evaluation = min(seconds(lambda: _evaluate(config, actors)) for _ in range(rounds))
+        evaluations = [seconds(lambda: _evaluate(config, actors)) for _ in range(rounds)]
         ours: dict[str, list[float]] = {}
         found: dict[str, Any] = {}
         for name in LIBRARIES:
@@ -68,7 +68,7 @@ def _of_task(task: str, chunks: int, rounds: int, changes: dict[str, Any]) -> di
             found[f"{name}_steps_per_second"] = float(steps / np.median(others))
             ours[name] = mine.tolist()
         both = np.concatenate([np.array(times) for times in ours.values()])
-    million = 1e6 / steps * np.median(both) + 1e6 / EVALUATED_EVERY * evaluation
+    million = 1e6 / steps * np.median(both) + 1e6 / EVALUATED_EVERY * np.median(evaluations)
     return {
         "environment_steps_per_second": float(steps / np.median(alone["acting"])),
         "learner_steps_per_second": float(steps / config.every / np.median(alone["learning"])),
