@@ -1,39 +1,14 @@
-"""Claims and figures on tables made up so that the answer is known."""
+"""Claims on tables made up so that the answer is known."""
 
 import numpy as np
 import polars as pl
 import pytest
+from made_up import GOOD, STEPS, runs
 
-from delightful.experiments.control import (
-    EXPERIMENT,
-    baseline,
-    claims,
-    external,
-    figures,
-    published,
-    scores,
-)
-from delightful.experiments.control.sweep import EXTERNAL, QUICK_TASKS, SWEEPS, TASKS
+from delightful.experiments.control import claims, figures, scores
+from delightful.experiments.control.sweep import QUICK_TASKS
 from delightful.lab import style
-from delightful.lab.cells import Plan
-from delightful.lab.errors import LabError
 from delightful.lab.experiment import NotMeasuredError
-
-STEPS = 1000
-GOOD = {"dg": 900.0, "pg": 500.0, "ppo": 600.0, "mpo": 700.0}
-
-
-def runs(tasks, seeds=2, steps=STEPS, **more):
-    """Returns that rise in a line to each task's and method's end, seeds a little apart."""
-    parts = []
-    for task, ends in tasks.items():
-        for method, end in ends.items():
-            for seed in range(seeds):
-                step = np.arange(1, 21) * steps // 20
-                rows = {"step": step, "deterministic": (end + seed) * step / steps}
-                rows |= {"task": task, "method": method, "seed": seed, "steps": steps} | more
-                parts.append(pl.DataFrame(rows))
-    return pl.concat(parts)
 
 
 def test_dg_ahead_everywhere_reproduces_the_main_claims():
@@ -219,152 +194,13 @@ def test_one_seed_decides_nothing():
             check(table)
 
 
-TWO = ("cheetah:run", "ball_in_cup:catch")
-BESIDE = sorted({cell.config.task for cell in EXTERNAL.cells(Plan("quick"))})
-
-
-def beside_sac(tasks, every=1):
-    """DG at 900 and SAC at 300."""
-    ours = runs(dict.fromkeys(tasks, GOOD))
-    theirs = runs({task: {"x": 300.0} for task in tasks}).drop("method")
-    theirs = theirs.with_columns(agent=pl.lit("SAC (SBX)"), every=pl.lit(every))
-    return pl.concat([ours, theirs], how="diagonal")
-
-
-@pytest.fixture
-def public(tmp_path, monkeypatch):
-    """A file of public scores."""
-    path = tmp_path / "scores.csv"
-    path.write_text(
-        "source,algo,task,action_repeat,env_steps,mean\n"
-        "a,MPO,cheetah-run,1,500,600\na,MPO,cheetah-run,1,1200,950\na,MPO,cup-catch,1,1000,990\n"
-        "b,SAC,cheetah-run,2,1000,999\nb,SAC,cheetah-jump,1,1000,999\nc,D4PG,cheetah-run,1,9000,1\n"
-    )
-    monkeypatch.setenv(published.VARIABLE, str(path))
-    return path
-
-
-def test_others_are_compared_at_the_step_nearest_to_ours(public):
-    found = published.read(public)
-    assert set(found["agent"]) == {"a MPO", "c D4PG"}  # others repeat frames, or have another task
-    table = beside_sac(TWO)
-    runs_, others = external.with_regret(external.beside(table))
-    assert set(others["agent"]) == {"a MPO"}  # 9,000 steps are not near 1,000
-    assert sorted(others["score"].to_list()) == [950.0, 990.0]
-    assert set(runs_["best"].to_list()) == {950.0, 990.0}
-    with style.context():
-        for draw in (external.along, external.by_task):
-            assert "a MPO" in set(draw(table).numbers["agent"])
-
-
-@pytest.mark.parametrize(
-    ("every", "score", "verdict"),
-    [
-        (1, 400, "reproduced"),
-        (1, 990, "not reproduced"),  # DG is behind a tuned MPO, whatever SAC does
-        (4, 400, "partly"),  # SAC cut short is not tuned
-    ],
-)
-def test_tuned_agents_are_beaten_if_sac_and_a_public_mpo_are(public, every, score, verdict):
-    rows = [f"a,MPO,{task},1,1000,{score}" for task in BESIDE]
-    rows += [f"a,DREAMERV3,{task},1,1000,990" for task in BESIDE]  # which the sentence leaves out
-    public.write_text("\n".join(["source,algo,task,action_repeat,env_steps,mean", *rows]))
-    finding = external.tuned(beside_sac(BESIDE, every))
-    assert finding.verdict == verdict
-    assert "a MPO" in finding.note
-
-
-def test_without_public_scores_sac_alone_is_compared():
-    assert external.tuned(beside_sac(BESIDE)).verdict == "partly"  # no tuned MPO
-    with pytest.raises(NotMeasuredError, match="a quarter of the tasks"):
-        external.tuned(beside_sac(TWO))
-    with pytest.raises(NotMeasuredError, match="SAC"):
-        external.tuned(runs({"cheetah:run": GOOD}))
-
-
-def test_a_file_of_scores_that_cannot_be_used_is_named(tmp_path):
-    with pytest.raises(LabError, match="no such"):
-        published.read(tmp_path / "no such file.csv")
-    path = tmp_path / "words.csv"
-    path.write_text("algo,task,env_steps,mean\nMPO,cheetah-run,1M,900\n")
-    with pytest.raises(LabError, match=r"words.csv.*1M"):
-        published.read(path)
-    path = tmp_path / "other.csv"
-    path.write_text("algo,task\nMPO,cheetah-run\n")
-    with pytest.raises(LabError, match="no column env_steps and no mean"):
-        published.read(path)
-
-
-def test_every_figure_is_drawn_from_part_of_its_runs():
-    table = runs({"cheetah:run": GOOD, "walker:walk": {"dg": 3.0}}, inverted=0.1)
-    density = table.with_columns(surprisal=pl.lit("density"))
-    with style.context():
-        for draw in (figures.rewards, figures.curves, figures.regret):
-            assert draw(density).numbers.height > 0
-        for draw in (figures.inversion, figures.tuning):
-            with pytest.raises(NotMeasuredError, match="it needs"):
-                draw(density)
-        both = pl.concat([density, table.with_columns(surprisal=pl.lit("mode"))])
-        drawn = figures.inversion(both).numbers
-        assert set(drawn["surprisal"].drop_nulls()) == {"density", "mode"}
-        lead = drawn.filter(pl.col("metric") == "mode − density at the end")
-        assert lead.filter(pl.col("task") == "cheetah:run")["mean"].to_list() == [0.0]
-
-
-def test_a_baseline_is_drawn_beside_public_scores_of_its_steps(tmp_path, monkeypatch):
-    table = runs({"cheetah:run": {"mpo": 3.0}, "walker:run": {"mpo": 2.0}})
-    end = int(table["steps"].max())
-    path = tmp_path / "scores.csv"
-    rows = [
-        f"MPO,cheetah-run,{end},645",
-        f"MPO,cheetah-run,{2 * end},700",
-        f"PPO,walker-run,{end},1",
-    ]
-    path.write_text("\n".join(["algo,task,env_steps,mean", *rows]))
-    with style.context():
-        alone = baseline.along(table).numbers
-        monkeypatch.setenv("DELIGHTFUL_SCORES", str(path))
-        beside = baseline.along(table)
-    assert alone["final"].drop_nulls().to_list() == scores.final(table)["final"].to_list()
-    assert beside.numbers["score"].drop_nulls().to_list() == [645.0]
-    assert [len(axis.lines) for axis in beside.figure.axes] == [2, 1]
-
-
 def test_what_the_simulator_spoiled_is_told_of():
     table = runs({"cheetah:run": GOOD}, dropped=0)
     assert "NaN" not in scores.extent(table)
     assert "steps, 160 episodes with NaN left out" in scores.extent(table.with_columns(dropped=1))
 
 
-def test_a_figure_repeats_to_the_byte():
-    table = runs(dict.fromkeys(QUICK_TASKS, GOOD), seeds=3)
-    noise = pl.Series("deterministic", np.random.default_rng(0).normal(size=table.height))
-    with style.context():
-        drawn = {figures.regret(table.with_columns(noise)).numbers.write_csv() for _ in range(4)}
-    assert len(drawn) == 1
-
-
-def test_the_legend_names_every_method_that_is_drawn():
-    table = runs(dict.fromkeys(QUICK_TASKS[1:5], GOOD) | {"acrobot:swingup": {"pg": 3.0}})
-    with style.context():
-        figure = figures.curves(table).figure
-    (legend,) = [axis.get_legend() for axis in figure.axes if axis.get_legend()]
-    assert sorted(text.get_text() for text in legend.get_texts()) == ["DG", "MPO", "PG", "PPO"]
-
-
 def test_a_mean_over_tasks_is_of_the_same_tasks_for_every_seed():
     table = pl.concat([runs({"cheetah:run": GOOD}), runs({"walker:walk": GOOD}, seeds=1)])
     assert scores.balanced(table)["seed"].unique().to_list() == [0]
     assert scores.balanced(table)["task"].n_unique() == 2
-
-
-def test_every_scale_has_its_cells_and_the_paper_its_84_runs_of_each_method():
-    cells = TASKS.cells(Plan("paper"))
-    assert len(cells) == 28 * 4 * 3
-    assert {cell.config.steps for cell in cells} == {10_000_000}
-    assert len(TASKS.cells(Plan("quick"))) == 7 * 4 * 2
-    for sweep in SWEEPS:
-        for scale in sweep.seeds:
-            assert sweep.cells(Plan(scale))
-    drawn = {figure.sweep.name for figure in EXPERIMENT.figures}
-    assert drawn == {sweep.name for sweep in SWEEPS}

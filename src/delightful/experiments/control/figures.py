@@ -116,53 +116,55 @@ def late_by_option(table: pl.DataFrame, name: str, option: str) -> pl.DataFrame:
 
 def inversion(table: pl.DataFrame) -> Drawing:
     """How often a density above 1 turns the gate over; return with either surprisal."""
-    both = table.filter(pl.col("surprisal").n_unique().over("task") == 2)
-    tasks = both["task"].unique().sort().to_list()
-    if not tasks:
+    place = ("task", "deviation")
+    both = table.filter(pl.col("surprisal").n_unique().over(place) == 2)
+    if both.is_empty():
         raise NotMeasuredError("it needs runs with either surprisal on one task")
-    figure, axes = style.panels(2 * len(tasks), rows=2, width=2.8, height=2.1)
+    panels = both.partition_by(place, maintain_order=True, as_dict=True)
+    figure, axes = style.panels(2 * len(panels), rows=2, width=2.8, height=2.1)
     parts = []
-    kinds = {"density": "-", "mode": "--"}
-    for k, task in enumerate(tasks):
-        for kind, dashes in kinds.items():
-            mine = table.filter(pl.col("task") == task, pl.col("surprisal") == kind)
-            for row, metric in enumerate(("inverted", RETURN)):
-                axis = axes[row * len(tasks) + k]
-                numbers = by_step(mine, metric, ("surprisal",))
-                error = None if numbers["se"].null_count() else numbers["se"]
-                colour = style.colours(["dg" if kind == "density" else "exponent"])[0]
-                style.curve(
-                    axis,
-                    numbers["step"],
-                    numbers["mean"],
-                    error,
-                    colour=colour,
-                    label=kind,
-                    ls=dashes,
-                )
-                parts.append(numbers.with_columns(task=pl.lit(task), metric=pl.lit(metric)))
-        axes[k].set(title=task, ylim=(0, 1))
-        lead = _lead(table, task)
-        parts.append(pl.DataFrame({"task": task, "metric": "mode − density at the end"} | lead))
+    highest = float(by_step(both, "inverted", ("surprisal", *place))["mean"].max())  # type: ignore[arg-type]
+    for k, ((task, deviation), mine) in enumerate(sorted(panels.items(), key=lambda p: p[0])):
+        above, below = axes[k], axes[len(panels) + k]
+        where = {"task": str(task), "deviation": float(deviation)}
+        for axis, metric in ((above, "inverted"), (below, RETURN)):
+            numbers = _either(axis, mine, metric)
+            parts.append(numbers.with_columns(**{name: pl.lit(v) for name, v in where.items()}))
+        above.set(ylim=(0, max(0.1, 1.05 * highest)))
+        above.set_title(f"{task}, deviation from {deviation:g}", fontsize=8)
+        lead = _lead(mine)
+        parts.append(pl.DataFrame(where | {"metric": "mode − density at the end"} | lead))
         low, high = (f"{lead[name]:+.0f}".replace("-", "−") for name in ("low", "high"))
         title = f"mode − density: {lead['mean']:+.0f}".replace("-", "−")
-        axes[len(tasks) + k].set_xlabel("step")
-        axes[len(tasks) + k].set_title(f"{title} [{low}, {high}]", fontsize=7)
+        below.set_xlabel("step")
+        below.set_title(f"{title} [{low}, {high}]", fontsize=7)
     axes[0].set_ylabel("draws of density > 1")
-    axes[len(tasks)].set_ylabel("return")
-    style.legend(axes[0])
+    axes[len(panels)].set_ylabel("return")
+    for axis in axes:
+        axis.locator_params(axis="x", nbins=4)
+    style.legend(axes[len(panels)])
     return Drawing(figure, pl.concat(parts, how="diagonal"))
 
 
-def _lead(table: pl.DataFrame, task: str) -> dict[str, float]:
+def _either(axis: Any, table: pl.DataFrame, metric: str) -> pl.DataFrame:
+    """A line for each surprisal; the numbers drawn."""
+    numbers = by_step(table, metric, ("surprisal",))
+    for kind, method, dashes in (("density", "dg", "-"), ("mode", "exponent", "--")):
+        line = numbers.filter(pl.col("surprisal") == kind)
+        error = None if line["se"].null_count() else line["se"]
+        look = {"colour": style.colours([method])[0], "label": kind, "ls": dashes}
+        style.curve(axis, line["step"], line["mean"], error, **look)
+    return numbers
+
+
+def _lead(table: pl.DataFrame) -> dict[str, float]:
     """By how much surprisal relative to the mode ends higher, with Student's interval."""
-    ends = {
-        kind: scores.final(table.filter(pl.col("task") == task, pl.col("surprisal") == kind))
-        for kind in ("mode", "density")
-    }
-    both = ends["mode"].join(ends["density"], on="seed", suffix="_density")
+    density, mode = (
+        scores.final(table.filter(pl.col("surprisal") == kind)) for kind in ("density", "mode")
+    )
+    both = mode.join(density, on="seed", suffix="_density")
     if both.is_empty():
-        raise NotMeasuredError(f"no seed of {task} has been run with either surprisal")
+        raise NotMeasuredError("no seed has been run with either surprisal")
     lead = t_interval((both["final"] - both["final_density"]).to_numpy())
     return {"mean": lead.value, "low": lead.low, "high": lead.high}
 
@@ -219,8 +221,8 @@ FIGURES = (
         "the gate turned over. Below: the return with that surprisal, and with surprisal relative "
         "to the mode, which is never negative; its lead at the end has Student's 95% interval. "
         "Means over seeds, ±1 standard error. In one dimension a density can exceed 1 below a "
-        f"deviation of 0.4; ours starts at {ControlConfig().deviation:g}, held by a KL term; "
-        f"clip {ControlConfig().max_surprisal:g}.",
+        f"deviation of 0.4; ours starts at {ControlConfig().deviation:g}, held by a KL term, and "
+        f"was started at {sweep.NARROW:g} too; clip {ControlConfig().max_surprisal:g}.",
         inversion,
         sweep.SURPRISAL,
     ),
