@@ -39,7 +39,7 @@ results: $(VENV)/.lab $(VENV)-plugins/.ready $(VENV)-verl/.ready              ##
 
 # Its runs are kept in docs/results/control, so that they can be made in several sittings.
 CONTROL = --scale quick --store docs/results/control
-results-control: $(VENV)-sac/.ready            ## refresh docs/results/control: about six hours
+results-control: $(VENV)-sac/.ready            ## refresh docs/results/control: about eight hours
 	$(VENV)-sac/bin/delightful run control/tasks $(CONTROL)
 	$(VENV)-sac/bin/delightful run control/baseline control/tuning control/surprisal control/external $(CONTROL)
 	$(VENV)-sac/bin/delightful report control --store docs/results/control --out docs/results/control
