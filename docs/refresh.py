@@ -98,6 +98,23 @@ def control() -> str:
     return "\n".join([*lines, "", _short(equal), ""])
 
 
+def inversion() -> str:
+    """How often DG's gate was turned over, and the lead of surprisal relative to the mode."""
+    lines = [
+        "| | initial deviation | density > 1, first | at the end | mode − density, final return |"
+    ]
+    lines.append("|---|---|---|---|---|")
+    rows = pl.read_csv(RESULTS / "control" / "figures" / "control-inversion.csv")
+    for (task, deviation), mine in rows.group_by("task", "deviation", maintain_order=True):
+        shares = mine.filter(pl.col("metric") == "inverted", pl.col("surprisal") == "density")
+        shares = shares.sort("step")["mean"].to_list()
+        (lead,) = mine.filter(pl.col("metric").str.starts_with("mode")).rows(named=True)
+        shown = f"{shares[0]:.1%} | {shares[-1]:.1%} | {_interval(lead, sign='+')}"
+        lines.append(f"| {task} | {deviation:g} | {shown} |")
+    seeds = rows["seeds"].min()
+    return "\n".join([*lines, "", f"{seeds} seeds; leads with Student's 95% interval.", ""])
+
+
 def _seeds(rows: pl.DataFrame) -> str:
     """The mean of final returns, and each seed's."""
     found = rows.sort("seed")["final"].to_list()
@@ -131,14 +148,17 @@ def pages() -> dict[Path, str]:
     files = (RESULTS / "claims.json", RESULTS / "control" / "claims.json")
     rows = [row for path in files for row in json.loads(path.read_text("utf-8"))]
     given = {
-        "README.md": ("claims", summary(rows)),
-        "docs/plugins.md": ("stacks", stacks()),
-        "docs/control.md": ("control", control()),
+        "README.md": {"claims": summary(rows)},
+        "docs/plugins.md": {"stacks": stacks()},
+        "docs/control.md": {"control": control(), "inversion": inversion()},
     }
-    return {
-        ROOT / path: refreshed((ROOT / path).read_text("utf-8"), *content)
-        for path, content in given.items()
-    }
+    found = {}
+    for path, parts in given.items():
+        text = (ROOT / path).read_text("utf-8")
+        for name, content in parts.items():
+            text = refreshed(text, name, content)
+        found[ROOT / path] = text
+    return found
 
 
 if __name__ == "__main__":

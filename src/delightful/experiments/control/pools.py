@@ -213,9 +213,8 @@ class _Gym:
         self._scale = _Bounds(space)
         self.actions = int(np.prod(space.shape))
         self.observed = gymnasium.spaces.flatdim(seen)
-        self._flat = functools.partial(
-            gymnasium.spaces.flatten, seen
-        )  # parts joined, choices one-hot
+        # Parts are joined, and choices one-hot.
+        self._flat = functools.partial(gymnasium.spaces.flatten, seen)
         self._seed: int | None = seed
 
     def reset(self) -> np.ndarray:
