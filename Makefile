@@ -62,7 +62,7 @@ $(VENV)/.test: $(VENV)/bin/python pyproject.toml
 
 $(VENV)-plugins/.ready: EXTRAS = test,trl,sb3,rllib,torchrl,control
 $(VENV)-verl/.ready: EXTRAS = test,verl
-$(VENV)-sac/.ready: EXTRAS = sac
+$(VENV)-sac/.ready: EXTRAS = test,sac
 $(VENV)-%/.ready: pyproject.toml
 	$(PYTHON) -m venv $(@D)
 	$(@D)/bin/pip install --quiet --upgrade pip

@@ -28,13 +28,12 @@ def summary(rows: list[dict]) -> str:
         words = words or ("exact" if exact else "")
         title = f"`{experiment.name}`: {experiment.title} ({experiment.section})"
         lines.append(f"| {title} | {' | '.join(map(str, counts))} | {words} |")
-    lines += ["", "Of these, not wholly reproduced, or not run:", ""]
+    lines += ["", "Of these, not wholly reproduced, or not run; the whole tables say why:", ""]
     lines.append("| the paper says | here, with 95% interval | verdict | command |")
     lines.append("|---|---|---|---|")
     for row in rows:
         if row["verdict"] != "reproduced":
-            here = f"{row['measures']}: {row['text']}" if row["measures"] else ""
-            here += f" ({row['note']})" if row["note"] else ""
+            here = f"{row['measures']}: {row['text']}" if row["measures"] else row["note"]
             cells = (f"{row['sentence']} ({row['where']})", here, row["verdict"])
             texts = [cell.replace("|", "\\|").replace("*", "\\*") for cell in cells]
             lines.append(f"| {' | '.join(texts)} | `{row['command']}` |")

@@ -107,6 +107,12 @@ def test_set_changes_a_field_of_every_config() -> None:
     assert {c.id for c in cells}.isdisjoint(c.id for c in TRAINING.cells(Plan("smoke")))
 
 
+def test_a_whole_number_may_be_written_with_an_exponent() -> None:
+    (cell,) = TRAINING.cells(Plan("smoke", 1, ("dg",), {"steps": "1e3"}))
+    assert cell.key["config"]["steps"] == 1000
+    assert isinstance(cell.config.steps, int)
+
+
 def test_the_options_of_a_plan_read_as_they_were_given() -> None:
     plan = Plan("smoke", 3, ("pg", "dg"), {"batch": "7"})
     assert plan.options == "--scale smoke --seeds 3 --method pg --method dg --set batch=7"
@@ -117,6 +123,7 @@ def test_the_options_of_a_plan_read_as_they_were_given() -> None:
     [
         ({"changes": {"batsh": "7"}}, "unknown field .*'batsh': did you mean batch"),
         ({"changes": {"batch": "7.5"}}, "batch must be a whole number, got '7.5'"),
+        ({"changes": {"batch": "inf"}}, "batch must be a whole number, got 'inf'"),
         ({"changes": {"batch": "0"}}, "batch must be at least 1, got 0"),
         ({"changes": {"step_size": "fast"}}, "step_size must be a number, got 'fast'"),
         ({"changes": {"step_size": "nan"}}, "step_size must be"),

@@ -68,11 +68,23 @@ def _value(name: str, text: str, kind: type) -> Any:
         if text not in ("true", "false"):
             raise LabError(f"{name} must be true or false, got {text!r}.")
         return text == "true"
+    if kind is int:
+        return whole_number(name, text)
     try:
         return kind(text)
     except ValueError:
-        word = {int: "a whole number", float: "a number"}.get(kind, kind.__name__)
-        raise LabError(f"{name} must be {word}, got {text!r}.") from None
+        raise LabError(f"{name} must be a number, got {text!r}.") from None
+
+
+def whole_number(name: str, text: str) -> int:
+    """Also one that is written as 1e6, which is how steps are spoken of."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not number.is_integer():
+        raise LabError(f"{name} must be a whole number, got {text!r}.")
+    return int(number)
 
 
 def require(holds: bool, rule: str, got: Any) -> None:

@@ -9,15 +9,14 @@ Only new rows are written each time. A file that is not what was written is name
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from delightful.experiments.control.config import ControlConfig
+from delightful.experiments.control.config import ControlConfig, SacConfig
 from delightful.experiments.control.packing import pack, unpack
-from delightful.experiments.control.rows import Rows
 from delightful.lab.cells import digest
 from delightful.lab.errors import LabError
 from delightful.lab.store import cannot_write, write_whole
@@ -45,20 +44,20 @@ class Checkpoint:
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         return self._unpacked(self._state)
 
-    def replayed(self) -> Iterator[Rows]:
+    def replayed(self) -> Iterator[dict[str, np.ndarray]]:
         """The rows that are kept, oldest first."""
         for piece in self._pieces:
-            yield Rows(**self._unpacked(piece)[1])
+            yield self._unpacked(piece)[1]
 
     def write(
         self,
         chunk: int,
         facts: Mapping[str, Any],
         arrays: Mapping[str, np.ndarray],
-        new: list[Rows],
+        new: Sequence[Any],
         oldest: int,
     ) -> None:
-        """The state after `chunk` chunks, of which `new` are not yet written.
+        """The state after `chunk` chunks, of which `new` are not yet written: named tuples of rows.
 
         oldest: the first chunk that the ring still holds.
         """
@@ -68,7 +67,7 @@ class Checkpoint:
             if new:
                 joined = {
                     name: np.concatenate([getattr(rows, name) for rows in new])
-                    for name in Rows._fields
+                    for name in new[0]._fields
                 }
                 first, last = chunk - len(new), chunk - 1
                 piece = self._write(f"replay-{first:07d}-{last:07d}.bin", pack({}, joined))
@@ -133,7 +132,7 @@ class Checkpoint:
         return unpack(data)
 
 
-def share(config: ControlConfig, seeds: np.ndarray, folder: Path) -> float:
+def share(config: ControlConfig | SacConfig, seeds: np.ndarray, folder: Path) -> float:
     """How much of these runs has been done, by their checkpoints in a cell's folder."""
     done = [_chunks(folder / str(seed) / "checkpoint.json") for seed in seeds]
     return sum(done) / len(done) / config.chunks

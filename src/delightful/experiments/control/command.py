@@ -26,7 +26,7 @@ from delightful.experiments.control.board import Board
 from delightful.experiments.control.config import ControlConfig
 from delightful.experiments.control.packing import flatten, pack
 from delightful.experiments.control.training import Record
-from delightful.lab.config import canonical, change
+from delightful.lab.config import canonical, change, whole_number
 from delightful.lab.errors import LabError
 from delightful.lab.store import cannot_write, write_whole
 
@@ -71,12 +71,9 @@ def run(options: Namespace, changes: dict[str, str]) -> None:
 
 def configured(options: Namespace, changes: dict[str, str]) -> ControlConfig:
     """The config that the options ask for."""
-    try:
-        steps = int(float(options.steps))
-    except (ValueError, OverflowError):
-        steps = 0
+    steps = whole_number("--steps", options.steps)
     if steps < 1:
-        raise LabError(f"--steps must be a whole number such as 1e6, got {options.steps}.")
+        raise LabError(f"--steps must be at least 1, got {options.steps}.")
     if not 0 <= options.seed < 2**31:
         raise LabError(f"--seed must be at least 0 and below 2**31, got {options.seed}.")
     if find_spec("tensorboardX") is None:

@@ -132,6 +132,11 @@ class SacConfig:
     records: int = chosen(100, "how often along training the policy is evaluated, as ours")
     episodes: int = chosen(4, "per evaluation, of the mean action, as ours")
 
+    @property
+    def chunks(self) -> int:
+        """After how many a run is kept: it can be gone on with from each evaluation."""
+        return self.records
+
     def check(self) -> None:
         check_name(self.task)
         for name in ("records", "episodes"):
@@ -155,6 +160,8 @@ def _seconds(config: ControlConfig) -> float:
     return config.steps / config.every * update + (config.steps + evaluated) * acting
 
 
+_SHARE = "delightful.experiments.control.checkpoint:share"
+
 TRAIN = Program(
     "control/train",
     2,
@@ -162,7 +169,7 @@ TRAIN = Program(
     1,
     15.0,
     _seconds,
-    share="delightful.experiments.control.checkpoint:share",
+    share=_SHARE,
 )
 
 
@@ -172,4 +179,12 @@ def _sac_seconds(config: SacConfig) -> float:
     return config.steps / config.every * 7e-3 + (config.steps + evaluated) * acting
 
 
-SAC = Program("control/sac", 1, "delightful.experiments.control.sac:run", 1, 15.0, _sac_seconds)
+SAC = Program(
+    "control/sac",
+    1,
+    "delightful.experiments.control.sac_runs:run",
+    1,
+    15.0,
+    _sac_seconds,
+    share=_SHARE,
+)

@@ -173,6 +173,12 @@ class SuiteTask:
         return self._joined(step.observation), step.reward, ended, over and not ended
 
     @property
+    def chance(self) -> np.random.RandomState:
+        """What episodes begin with; nothing else is carried from one to the next."""
+        source: np.random.RandomState = self._environment.task.random
+        return source
+
+    @property
     def steps_per_second(self) -> float:
         return 1 / float(self._environment.control_timestep())
 

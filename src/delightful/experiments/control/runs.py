@@ -1,7 +1,8 @@
-"""A run as the lab has it: curves, one seed at a time, gone on with where it was stopped."""
+"""Runs as the lab has them: curves, one seed at a time, gone on with where they were stopped."""
 
 import itertools
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +12,29 @@ from delightful.experiments.control.config import ControlConfig
 from delightful.experiments.control.training import Record, train
 from delightful.lab.cells import Curves
 
+Train = Callable[[int, Path | None], list[Record]]
+"""A seed and the folder of its checkpoints, if they are kept -> the run's records."""
+
 
 def run(config: ControlConfig, seeds: np.ndarray, folder: Path | None = None) -> Curves:
     config.check()
-    runs = [_records(config, int(seed), folder and folder / str(seed)) for seed in seeds]
+    name = f"{config.task}, {config.method}"
+    return curves(lambda seed, kept: train(config, seed, kept)[0], name, seeds, folder)
+
+
+def curves(train: Train, name: str, seeds: np.ndarray, folder: Path | None) -> Curves:
+    """What `train` records for each of the seeds; `name` is what a person is told of."""
+    runs = []
+    for seed in map(int, seeds):
+        records = _gone_on_with(train, seed, folder and folder / str(seed))
+        runs.append(records)
+        dropped = sum(int(record["dropped"]) for record in records)
+        if dropped:
+            print(
+                f"{name}, seed {seed}: {dropped} episodes were dropped, in which the simulator "
+                "gave NaN.",
+                file=sys.stderr,
+            )
     names = [name for name in runs[0][0] if name != "step"]
     return {
         "step": np.array([record["step"] for record in runs[0]]),
@@ -22,21 +42,10 @@ def run(config: ControlConfig, seeds: np.ndarray, folder: Path | None = None) ->
     }
 
 
-def _records(config: ControlConfig, seed: int, folder: Path | None) -> list[Record]:
-    records = _trained(config, seed, folder)
-    dropped = sum(int(record["dropped"]) for record in records)
-    if dropped:
-        print(
-            f"{config.task}, {config.method}, seed {seed}: {dropped} episodes were dropped, in "
-            "which the simulator gave NaN.",
-            file=sys.stderr,
-        )
-    return records
-
-
-def _trained(config: ControlConfig, seed: int, folder: Path | None) -> list[Record]:
+def _gone_on_with(train: Train, seed: int, folder: Path | None) -> list[Record]:
+    """From its checkpoint; anew if that is of no use, which is then put aside."""
     try:
-        return train(config, seed, folder)[0]
+        return train(seed, folder)
     except CheckpointError as error:
         if folder is None:
             raise
@@ -48,4 +57,4 @@ def _trained(config: ControlConfig, seed: int, folder: Path | None) -> list[Reco
             f"{error} The run is begun anew; until it is done, what it left is in {aside}.",
             file=sys.stderr,
         )
-        return train(config, seed, folder)[0]
+        return train(seed, folder)

@@ -11,32 +11,50 @@ import numpy as np
 
 from delightful.experiments.control import pools
 from delightful.experiments.control.acting import generator
-from delightful.experiments.control.config import ControlConfig, SacConfig
-from delightful.lab.cells import Curves
+from delightful.experiments.control.config import ControlConfig
 
 
 class Task(gymnasium.Env):  # type: ignore[misc]
-    """A task of dm_control with Gymnasium's interface; an episode that goes wrong is cut short."""
+    """A task of dm_control with Gymnasium's interface; an episode that goes wrong is cut short.
+
+    It remembers how its episode came about: chance as it was before, and all actions since.
+    """
 
     dropped = 0  # episodes that went wrong
 
     def __init__(self, name: str, seed: int) -> None:
         self._task = pools.SuiteTask(name, seed)
+        self.chance: dict[str, Any] = {}
+        self.actions: list[np.ndarray] = []
         self._seen = np.zeros(self._task.observed, np.float32)
         self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (self._task.observed,))
         self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (self._task.actions,))
 
     def reset(self, **_: Any) -> tuple[np.ndarray, dict[str, Any]]:
+        self.chance, self.actions = self._task.chance.get_state(legacy=False), []
         self._seen = self._task.reset()
         return self._seen, {}
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        self.actions.append(np.array(action, np.float32))
         observation, reward, ended, cut = self._task.step(action)
         if not (np.isfinite(reward) and np.isfinite(observation).all()):
             self.dropped += 1  # one NaN that is learned from would be the end of all learning
             return self._seen, 0.0, False, True, {}
         self._seen = observation
         return observation, reward, ended, cut, {}
+
+    def go_on(self, chance: dict[str, Any], actions: np.ndarray) -> None:
+        """To where an episode was that came about like this."""
+        self._task.chance.set_state(chance)
+        self.reset()
+        for action in actions:
+            self.step(action)
+
+
+def as_json(chance: dict[str, Any]) -> dict[str, Any]:
+    """NumPy's state of chance, in which is an array of whole numbers."""
+    return {**chance, "state": {**chance["state"], "key": chance["state"]["key"].tolist()}}
 
 
 @dataclass(frozen=True)
@@ -87,30 +105,3 @@ def trainer(library: str, settings: Settings, steps: int) -> Callable[[], object
         sac = agent(library, settings, 0)
         sac.learn(settings.random_steps + 100, reset_num_timesteps=False)  # compiles
     return lambda: sac.learn(steps, reset_num_timesteps=False)
-
-
-def run(config: SacConfig, seeds: np.ndarray) -> Curves:
-    """Returns of the mean action along SBX's training, and episodes that had to be dropped."""
-    every = config.steps // config.records
-    found, dropped = [], []
-    for seed in map(int, seeds):
-        sac = agent("sbx", Settings(config.task, config.every), seed)
-        returns, lost = [], []
-        for record in range(1, config.records + 1):
-            sac.learn(every, reset_num_timesteps=False)
-            total, sound = _evaluate(sac, config, seed, record)
-            returns.append(pools.mean_return(total, sound))
-            lost.append(sum(sac.get_env().get_attr("dropped")) + int((~sound).sum()))
-            sac.get_env().set_attr("dropped", 0)
-        found.append(returns)
-        dropped.append(lost)
-    steps = every * np.arange(1, config.records + 1)
-    return {"step": steps, "deterministic": np.array(found), "dropped": np.array(dropped)}
-
-
-def _evaluate(sac: Any, config: SacConfig, seed: int, record: int) -> tuple[np.ndarray, np.ndarray]:
-    chance = int(generator(seed, 3, record).integers(2**31))
-    pool = pools.make(config.task, config.episodes, chance, engine="dm_control")  # as it is trained
-    return pools.returns(
-        pool, config.episodes, lambda seen: sac.predict(seen, deterministic=True)[0]
-    )

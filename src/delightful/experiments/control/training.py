@@ -123,7 +123,8 @@ def begin(
     learner = jax.tree.map(jax.numpy.asarray, fill({"learner": learner}, arrays)["learner"])
     window, acting = Window(**facts["window"]), nest(arrays).get("acting")
     run = Run(learner, acting, facts["chunk"], window, facts["records"])
-    for rows in checkpoint.replayed():
+    for piece in checkpoint.replayed():
+        rows = Rows(**piece)
         for i in range(0, len(rows.reward), CHUNK):
             memory = replay.add(memory, Rows(*(x[i : i + CHUNK] for x in rows)))
     return Session(config, seed, run, memory, actors)
