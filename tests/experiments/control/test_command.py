@@ -120,7 +120,7 @@ def test_ctrl_c_ends_a_sweep_in_the_middle_of_a_long_run(tmp_path, environment):
         (["cheetah:rum"], "unknown task 'cheetah:rum': did you mean cheetah:run"),
         (["cheetah:run", "--steps", "many"], "--steps must be a whole number, got 'many'."),
         (["cheetah:run", "--steps", "1e5.5"], "--steps must be a whole number, got '1e5.5'."),
-        (["cheetah:run", "--steps", "-1e6"], "--steps must be at least 1, got -1e6."),
+        (["cheetah:run", "--steps", "0"], "--steps must be at least 1, got 0."),
         (["cheetah:run", "--seed", "-1"], "--seed must be at least 0 and below 2**31, got -1."),
         (["cheetah:run", "--method", "sac"], "method must be one of"),
         (["cheetah:run", "--set", "draws=2"], "draws must be even and at least 4"),
