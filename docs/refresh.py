@@ -6,6 +6,9 @@ from pathlib import Path
 import polars as pl
 
 from delightful.experiments import EXPERIMENTS
+from delightful.experiments.control.config import ControlConfig
+from delightful.experiments.control.sweep import QUICK_STEPS, QUICK_TASKS
+from delightful.experiments.control.tasks import BENCHMARKING
 from delightful.experiments.stacks.figures import PLAIN, SPANS, TITLES
 from delightful.lab.experiment import VERDICTS
 from delightful.weights import METHODS
@@ -28,6 +31,9 @@ def summary(rows: list[dict]) -> str:
         words = words or ("exact" if exact else "")
         title = f"`{experiment.name}`: {experiment.title} ({experiment.section})"
         lines.append(f"| {title} | {' | '.join(map(str, counts))} | {words} |")
+    tasks = f"{len(QUICK_TASKS)} of {len(BENCHMARKING)} tasks"
+    steps = f"{QUICK_STEPS:,} of the paper's {ControlConfig().steps:,} steps"
+    lines += ["", f"Control was run on {tasks}, for {steps}."]
     lines += ["", "Of these, not wholly reproduced, or not run; the whole tables say why:", ""]
     lines.append("| the paper says | here, with 95% interval | verdict | command |")
     lines.append("|---|---|---|---|")
@@ -100,18 +106,23 @@ def control() -> str:
 def inversion() -> str:
     """How often DG's gate was turned over, and the lead of surprisal relative to the mode."""
     lines = [
-        "| | initial deviation | density > 1, first | at the end | mode − density, final return |"
+        "| | initial deviation | density > 1, first | at the end "
+        "| mean gate at the end, U > 0 | U < 0 | mode − density, final return |"
     ]
-    lines.append("|---|---|---|---|---|")
+    lines.append("|---|---|---|---|---|---|---|")
     rows = pl.read_csv(RESULTS / "control" / "figures" / "control-inversion.csv")
     for (task, deviation), mine in rows.group_by("task", "deviation", maintain_order=True):
-        shares = mine.filter(pl.col("metric") == "inverted", pl.col("surprisal") == "density")
-        shares = shares.sort("step")["mean"].to_list()
+        density = mine.filter(pl.col("surprisal") == "density").sort("step")
+        shares, good, bad = (
+            density.filter(pl.col("metric") == metric)["mean"].to_list()
+            for metric in ("inverted", "gate_good", "gate_bad")
+        )
         (lead,) = mine.filter(pl.col("metric").str.starts_with("mode")).rows(named=True)
-        shown = f"{shares[0]:.1%} | {shares[-1]:.1%} | {_interval(lead, sign='+')}"
-        lines.append(f"| {task} | {deviation:g} | {shown} |")
+        shown = f"{shares[0]:.1%} | {shares[-1]:.1%} | {good[-1]:.3f} | {bad[-1]:.3f}"
+        lines.append(f"| {task} | {deviation:g} | {shown} | {_interval(lead, sign='+')} |")
     seeds = rows["seeds"].min()
-    return "\n".join([*lines, "", f"{seeds} seeds; leads with Student's 95% interval.", ""])
+    said = f"{seeds} seeds; shares and gates are of DG with −log π(a); Student's 95% intervals."
+    return "\n".join([*lines, "", said, ""])
 
 
 def _seeds(rows: pl.DataFrame) -> str:

@@ -11,7 +11,7 @@ from delightful.weights import canonical_method
 Config = Any
 """A frozen dataclass of int, float, str and bool fields, one of them `method` unless the agent is
 not ours, with a `check()` that raises ValueError for values that make no sense. Floats are traced,
-the rest is static."""
+the rest is static. An agent of others' has `AS_OURS`: fields of ours whose defaults it takes."""
 
 
 def stated(default: Any, where: str) -> Any:
@@ -56,6 +56,11 @@ def change(config: Config, changes: dict[str, str], owner: str) -> Config:
     values = {}
     for name, text in changes.items():
         if name not in types and not has_method(config):
+            if name in config.AS_OURS:
+                raise LabError(
+                    f"{name} cannot be changed in {owner}: {config.agent}, beside which our runs "
+                    "are shown, has its default; name the other sweeps alone."
+                )
             continue  # it is meant for the runs of ours beside it
         if name not in types:
             raise unknown(f"field of {owner}", name, types)

@@ -121,7 +121,7 @@ def test_a_task_that_nobody_learned_decides_nothing():
 def test_sensitivity_is_the_best_over_the_default(best, verdict):
     ends = {"ppo": 500.0, "ppo:clip=0.01": 100.0, "ppo:clip=100.0": best}
     ends |= {"mpo": 500.0, "mpo:temperature=0.001": 100.0, "mpo:temperature=1000.0": best}
-    table = runs({"cartpole:swingup": ends}, clipped=0.03)
+    table = runs({"cartpole:swingup": ends}, clipped=0.03, weight=0.4)
     for check in (claims.ppo_clip, claims.mpo_temperature):
         finding = check(table)
         assert finding.verdict == verdict
@@ -130,6 +130,10 @@ def test_sensitivity_is_the_best_over_the_default(best, verdict):
     with pytest.raises(NotMeasuredError, match="2 seeds of every clip are needed"):
         claims.ppo_clip(table.filter(pl.col("seed") == 0))
     assert "3.0% of draws have a ratio beyond it" in claims.ppo_clip(table).note
+    assert "least size" not in claims.mpo_temperature(table).note
+    flat = pl.when(pl.col("method").str.ends_with("1000.0")).then(0.05).otherwise(pl.col("weight"))
+    note = claims.mpo_temperature(table.with_columns(weight=flat)).note
+    assert "with 1000 weights are below the least size" in note
     with style.context():
         drawing = figures.tuning(table)
     assert set(drawing.numbers["method"]) == {"ppo", "mpo"}

@@ -66,8 +66,18 @@ def test_tuned_agents_are_beaten_if_sac_and_a_public_mpo_are(public, every, scor
     assert "a MPO" in finding.note
 
 
+def test_public_scores_on_some_of_the_tasks_are_compared_there(public):
+    finding = external.tuned(beside_sac(BESIDE))
+    assert "public scores: a MPO 0 on 1 of 7 tasks, DG 1" in finding.note  # 950; DG ends below 900
+    assert finding.verdict == "not reproduced"
+    public.write_text("algo,task,env_steps,mean\nMPO,cheetah-run,1000,400\n")
+    assert external.tuned(beside_sac(BESIDE)).verdict == "partly"
+
+
 def test_without_public_scores_sac_alone_is_compared():
     assert external.tuned(beside_sac(BESIDE)).verdict == "partly"  # no tuned MPO
+    with pytest.raises(NotMeasuredError, match=r"scores of MPO.* so far regret.* 7 of 28 tasks"):
+        external.tuned(beside_sac(BESIDE, every=4))  # nor a tuned SAC
     with pytest.raises(NotMeasuredError, match="a quarter of the tasks"):
         external.tuned(beside_sac(TWO))
     with pytest.raises(NotMeasuredError, match="SAC"):

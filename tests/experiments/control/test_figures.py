@@ -25,18 +25,21 @@ def test_every_figure_is_drawn_from_part_of_its_runs():
 
 def test_either_surprisal_is_drawn_wherever_both_were_run():
     ends = {"density": 500.0, "mode": 520.0}
+    gates = {"gate_good": 0.6, "gate_bad": 0.3}
     parts = [
-        runs({task: {"dg": end}}, surprisal=kind, deviation=deviation, inverted=deviation)
+        runs({task: {"dg": end}}, surprisal=kind, deviation=deviation, inverted=deviation, **gates)
         for kind, end in ends.items()
         for task, deviation in (("cartpole:swingup", 0.5), ("cartpole:swingup", 0.2))
     ]
-    alone = runs({"cheetah:run": {"dg": 1.0}}, surprisal="mode", deviation=0.5, inverted=0.0)
+    other = {"surprisal": "mode", "deviation": 0.5, "inverted": 0.0, **gates}
+    alone = runs({"cheetah:run": {"dg": 1.0}}, **other)
     with style.context():
         drawing = figures.inversion(pl.concat([*parts, alone]))
-    assert len(drawing.figure.axes) == 4  # not where one of them is missing
+    assert len(drawing.figure.axes) == 6  # not where one of them is missing
     drawn = drawing.numbers
     inverted = drawn.filter(pl.col("metric") == "inverted")
     assert inverted.filter(pl.col("mean") == pl.col("deviation")).height == inverted.height
+    assert set(drawn.filter(pl.col("metric") == "gate_bad")["mean"]) == {0.3}
     lead = drawn.filter(pl.col("metric") == "mode − density at the end")
     assert lead["deviation"].to_list() == [0.2, 0.5]
     assert lead["mean"].to_list() == pytest.approx([18.0, 18.0])  # of the last five evaluations

@@ -73,6 +73,12 @@ def test_bounds_without_meaning_are_none(engine):
     assert step.reward[0] == pytest.approx(1 - spent, abs=1e-6)
 
 
+def test_a_bound_on_one_side_is_kept():
+    space = gymnasium.spaces.Box(np.array([0, -np.inf]), np.array([np.inf, 3]), dtype=np.float64)
+    scale = pools._Bounds(space)
+    assert [scale(np.full(2, end)).tolist() for end in (-1, 0, 1)] == [[0, 1], [1, 2], [2, 3]]
+
+
 def test_gymnasiums_bounds_are_reached():
     """Torques of up to 2; what is beyond 1 is cut."""
     pool, own = make("gym:Pendulum-v1", 1, 5), gymnasium.make("Pendulum-v1")

@@ -1,5 +1,6 @@
 """SAC of others as the lab runs it: stopped and gone on with, it ends with the same bytes."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -7,7 +8,10 @@ import pytest
 
 from delightful.experiments.control import sac
 from delightful.experiments.control.checkpoint import share
-from delightful.experiments.control.config import SacConfig
+from delightful.experiments.control.config import ControlConfig, SacConfig
+from delightful.experiments.control.sweep import EXTERNAL
+from delightful.lab.cells import Plan
+from delightful.lab.errors import LabError
 
 TASKS = (
     "cartpole:swingup",
@@ -41,6 +45,17 @@ def test_an_episode_comes_about_again_to_the_byte(name):
             assert first.reset()[0].tobytes() == again.reset()[0].tobytes()
 
 
+def test_what_it_takes_of_ours_cannot_be_changed_for_ours_alone():
+    taken = {field.name for field in dataclasses.fields(sac.Settings)} - {"task", "every", "replay"}
+    assert taken == set(SacConfig.AS_OURS)
+    for name in sorted(taken):
+        assert getattr(sac.Settings, name) == getattr(ControlConfig(), name)
+        with pytest.raises(LabError, match=f"{name} cannot be changed in control/external: SAC"):
+            EXTERNAL.cells(Plan("smoke", changes={name: "1"}))
+    cells = EXTERNAL.cells(Plan("smoke", changes={"kl": "3", "episodes": "2"}))
+    assert {cell.config.episodes for cell in cells} == {2}
+
+
 class KilledError(Exception):
     pass
 
@@ -58,8 +73,8 @@ def sac_runs():
 @pytest.mark.parametrize("replay", [1_000_000, 5_000])
 def test_a_run_that_is_killed_ends_as_if_it_had_not_been(sac_runs, monkeypatch, tmp_path, replay):
     config = SacConfig(task="reacher:easy", steps=8800, records=4, episodes=1)
-    settings = sac.Settings(config.task, config.every, replay=replay)
-    monkeypatch.setattr(sac_runs.sac, "Settings", lambda *_: settings)
+    settings = dataclasses.replace(sac_runs.settings(config), replay=replay, random_steps=5000)
+    monkeypatch.setattr(sac_runs, "settings", lambda _: settings)
     whole = sac_runs.run(config, np.array([3]))
     assert len(set(whole["deterministic"][0])) > 1
     evaluate = sac_runs.evaluate
@@ -83,6 +98,7 @@ def test_a_run_that_is_killed_ends_as_if_it_had_not_been(sac_runs, monkeypatch, 
 
 def test_a_damaged_checkpoint_is_put_aside_and_the_run_begun_anew(sac_runs, tmp_path, capsys):
     config = SacConfig(task="cartpole:swingup", steps=800, records=2, episodes=1)
+    assert sac_runs.settings(config).random_steps == 160  # or else it would learn nothing
     whole = sac_runs.run(config, np.array([0]), tmp_path)
     (state,) = (tmp_path / "0").glob("state-*.bin")
     state.write_bytes(state.read_bytes()[:-1] + b"x")

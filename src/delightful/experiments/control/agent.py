@@ -13,7 +13,7 @@ import jax.numpy as jnp
 
 from delightful.experiments import adam
 from delightful.experiments.control import networks, replay, retrace
-from delightful.experiments.control.config import ControlConfig
+from delightful.experiments.control.config import LEAST_WEIGHT, ControlConfig
 from delightful.experiments.control.policy import Weights, gaussian, log_density
 from delightful.experiments.control.rows import Rows
 from delightful.gate import gate
@@ -22,7 +22,6 @@ from delightful.losses import policy_loss
 from delightful.weights import METHODS, score_weight
 
 LEAST_SCALE = 1e-2  # a first rare reward must not be blown up without bound
-LEAST_WEIGHT = 0.05  # nor must score weights of next to nothing
 PPO_CLIP = METHODS["ppo"].defaults["clip"]
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from delightful.experiments.control import sweep
+from delightful.experiments.control.config import LEAST_WEIGHT
 from delightful.experiments.control.figures import late_by_option
 from delightful.experiments.control.scores import (
     LEARNED,
@@ -26,6 +27,7 @@ from delightful.experiments.control.scores import (
 )
 from delightful.experiments.control.tasks import BENCHMARKING
 from delightful.lab.curves import label, smallest_gap
+from delightful.lab.drawing import by_option
 from delightful.lab.experiment import ClaimBook, Finding, NotMeasuredError, found
 from delightful.lab.statistics import Estimate, share_of, t_interval
 from delightful.weights import METHODS
@@ -216,7 +218,7 @@ def _exceeds(table: pl.DataFrame, task: str) -> Finding:
     best = _best_baseline(means)
     gap = t_interval(runs["dg"] - runs[best])
     each = ", ".join(f"{label(name)} {mean:.0f}" for name, mean in means.items())
-    note = f"{extent(table)}; {each}"
+    note = f"{extent(table)}; {each}; a lead of up to {1 - MATCHES:.0%} counts as a match"
     measures = f"final return, DG − {label(best)}"
     ahead = MATCHES * means["dg"] > means[best]  # by more than what counts as a match
     return found(measures, gap, ahead and gap.low > 0, partly=ahead, note=note)
@@ -269,6 +271,8 @@ def _sensitivity(table: pl.DataFrame, name: str, option: str) -> Finding:
     if name == "ppo":
         share = float(table.filter(pl.col("method") == name)["clipped"].mean())  # type: ignore[arg-type]
         note += f"; with the default, {share:.1%} of draws have a ratio beyond it"
+    else:
+        note += _small_weights(table, name, option)
     measures = f"return of the best other {option}, {best:g}, over the default's"
     unsure = {value: ratio for value, ratio in sorted(ratios.items()) if ratio.high >= MUCH}
     if unsure:
@@ -276,6 +280,14 @@ def _sensitivity(table: pl.DataFrame, name: str, option: str) -> Finding:
         note += ", ".join(f"{value:g} {ratio}" for value, ratio in unsure.items())
     likely = ratios[best].value < MUCH
     return found(measures, ratios[best], not unsure, partly=likely, note=note)
+
+
+def _small_weights(table: pl.DataFrame, name: str, option: str) -> str:
+    """The values with which weights are so small that our floor decides how much is learned."""
+    runs = by_option(table, name, option).group_by(option).agg(pl.col("weight").mean())
+    small = runs.filter(pl.col("weight") < 1.01 * LEAST_WEIGHT).sort(option)[option].to_list()
+    values = ", ".join(f"{value:g}" for value in small)
+    return f"; with {values} weights are below the least size that we divide by" if small else ""
 
 
 def _over(ends: np.ndarray, of_default: np.ndarray) -> Estimate:

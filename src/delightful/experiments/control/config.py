@@ -1,6 +1,7 @@
 """Continuous control: what a run is made of, and what it costs."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from delightful.experiments.control.rows import CHUNK
 from delightful.experiments.control.tasks import check_name
@@ -8,6 +9,7 @@ from delightful.lab.cells import Program
 from delightful.lab.config import chosen, require, stated
 
 SURPRISALS = ("density", "mode")
+LEAST_WEIGHT = 0.05  # score weights of next to nothing must not be blown up without bound
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,8 @@ class SacConfig:
     """SBX's SAC, an agent of others, with its authors' defaults but for what `sac.Settings` names:
     networks, batches, learning rate, discount, environments and random steps are as ours."""
 
+    AS_OURS: ClassVar = ("batch", "width", "learning_rate", "discount", "actors", "random_steps")
+
     agent: str = stated(
         "SAC (SBX)", "SAC with automatic entropy adjustment, in a codebase not ours"
     )
@@ -134,7 +138,7 @@ class SacConfig:
 
     @property
     def chunks(self) -> int:
-        """After how many a run is kept: it can be gone on with from each evaluation."""
+        """A run is kept, to go on from, at each of its evaluations."""
         return self.records
 
     def check(self) -> None:

@@ -1,7 +1,7 @@
 """What the lab is given of control to run, draw and check."""
 
 from delightful.experiments.control import baseline, claims, external
-from delightful.experiments.control.config import ControlConfig, SacConfig
+from delightful.experiments.control.config import LEAST_WEIGHT, ControlConfig, SacConfig
 from delightful.experiments.control.figures import FIGURES
 from delightful.experiments.control.sweep import SWEEPS
 from delightful.lab.experiment import Experiment
@@ -20,7 +20,7 @@ EXPERIMENT = Experiment(
         "of 'on-policy score terms without importance ratios'. PPO's ratio is to the target's. "
         "Draws come in pairs about the mean, over which what all get alike adds no noise.",
         "A method's score term is divided by the root mean square of its weights about their mean "
-        "at each state, at least 0.05: so the KL term weighs the same against every method.",
+        f"at each state, at least {LEAST_WEIGHT:g}: so the KL term weighs the same against all.",
         "The first layer of both networks is normalised and goes through tanh, the second is ReLU. "
         "Without it the critic learned cheetah:run faster at first, and then lost it.",
         "Rewards are normalised by moving averages of their mean and of their square, the end of a "

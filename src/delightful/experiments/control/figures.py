@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 
 from delightful.experiments.control import scores, sweep
-from delightful.experiments.control.config import ControlConfig
+from delightful.experiments.control.config import LEAST_WEIGHT, ControlConfig
 from delightful.experiments.control.scores import RETURN
 from delightful.lab import style
 from delightful.lab.curves import by_step, label, methods
@@ -68,10 +68,8 @@ def curves(table: pl.DataFrame) -> Drawing:
 def regret(table: pl.DataFrame) -> Drawing:
     """Regret averaged over tasks, along training."""
     table = scores.balanced(scores.complete(table))
-    rows = scores.with_regret(table)
-    rows = rows.group_by("method", "seed", "step", maintain_order=True).agg(pl.col("regret").mean())
     figure, (axis,) = style.panels(1)
-    numbers = along(axis, rows, "regret")
+    numbers = along(axis, scores.mean_regret(table), "regret")
     axis.set(ylabel=f"regret, mean of {table['task'].n_unique()} tasks", ylim=(0, None))
     axis.locator_params(axis="x", nbins=4)
     style.legend(axis)
@@ -115,45 +113,53 @@ def late_by_option(table: pl.DataFrame, name: str, option: str) -> pl.DataFrame:
 
 
 def inversion(table: pl.DataFrame) -> Drawing:
-    """How often a density above 1 turns the gate over; return with either surprisal."""
+    """How often a density above 1 turns the gate over, what the gate comes to, and the return."""
     place = ("task", "deviation")
     both = table.filter(pl.col("surprisal").n_unique().over(place) == 2)
     if both.is_empty():
         raise NotMeasuredError("it needs runs with either surprisal on one task")
     panels = both.partition_by(place, maintain_order=True, as_dict=True)
-    figure, axes = style.panels(2 * len(panels), rows=2, width=2.8, height=2.1)
+    count = len(panels)
+    figure, axes = style.panels(3 * count, rows=3, width=2.8, height=1.9)
     parts = []
     highest = float(by_step(both, "inverted", ("surprisal", *place))["mean"].max())  # type: ignore[arg-type]
     for k, ((task, deviation), mine) in enumerate(sorted(panels.items(), key=lambda p: p[0])):
-        above, below = axes[k], axes[len(panels) + k]
+        above, between, below = axes[k], axes[count + k], axes[2 * count + k]
         where = {"task": str(task), "deviation": float(deviation)}
-        for axis, metric in ((above, "inverted"), (below, RETURN)):
-            numbers = _either(axis, mine, metric)
-            parts.append(numbers.with_columns(**{name: pl.lit(v) for name, v in where.items()}))
+        drawn = [
+            _either(above, mine, "inverted"),
+            _either(between, mine, "gate_good"),
+            _either(between, mine, "gate_bad", pale=True),
+            _either(below, mine, RETURN),
+        ]
+        lead = _lead(mine)
+        drawn.append(pl.DataFrame({"metric": "mode − density at the end"} | lead))
+        parts += [d.with_columns(**{name: pl.lit(v) for name, v in where.items()}) for d in drawn]
         above.set(ylim=(0, max(0.1, 1.05 * highest)))
         above.set_title(f"{task}, deviation from {deviation:g}", fontsize=8)
-        lead = _lead(mine)
-        parts.append(pl.DataFrame(where | {"metric": "mode − density at the end"} | lead))
         low, high = (f"{lead[name]:+.0f}".replace("-", "−") for name in ("low", "high"))
         title = f"mode − density: {lead['mean']:+.0f}".replace("-", "−")
         below.set_xlabel("step")
         below.set_title(f"{title} [{low}, {high}]", fontsize=7)
-    axes[0].set_ylabel("draws of density > 1")
-    axes[len(panels)].set_ylabel("return")
+    for axis, said in zip(
+        axes[::count], ("draws of density > 1", "mean gate\n(pale: U < 0)", "return"), strict=True
+    ):
+        axis.set_ylabel(said)
     for axis in axes:
         axis.locator_params(axis="x", nbins=4)
-    style.legend(axes[len(panels)])
+    style.legend(axes[2 * count])
     return Drawing(figure, pl.concat(parts, how="diagonal"))
 
 
-def _either(axis: Any, table: pl.DataFrame, metric: str) -> pl.DataFrame:
+def _either(axis: Any, table: pl.DataFrame, metric: str, *, pale: bool = False) -> pl.DataFrame:
     """A line for each surprisal; the numbers drawn."""
     numbers = by_step(table, metric, ("surprisal",))
     for kind, method, dashes in (("density", "dg", "-"), ("mode", "exponent", "--")):
         line = numbers.filter(pl.col("surprisal") == kind)
         error = None if line["se"].null_count() else line["se"]
-        look = {"colour": style.colours([method])[0], "label": kind, "ls": dashes}
-        style.curve(axis, line["step"], line["mean"], error, **look)
+        look: dict[str, Any] = {"colour": style.colours([method])[0], "label": kind, "ls": dashes}
+        alpha = 0.4 if pale else 1.0
+        style.curve(axis, line["step"], line["mean"], error, **look, alpha=alpha)
     return numbers
 
 
@@ -208,7 +214,8 @@ FIGURES = (
         "tuning",
         "Figure 26",
         "PPO's clip and MPO's temperature on cartpole:swingup",
-        f"Dashed: the paper's values. {_FINAL}",
+        f"Dashed: the paper's values. {_FINAL} MPO's weights at high temperatures are smaller than "
+        f"the {LEAST_WEIGHT:g} by which they are divided at least: steps then are smaller, too.",
         tuning,
         sweep.TUNING,
     ),
@@ -218,9 +225,11 @@ FIGURES = (
         "beyond the paper",
         "How often a density above 1 inverts DG's gate, and whether it matters",
         "Above: the share of drawn actions whose density exceeds 1, so that −log π is negative and "
-        "the gate turned over. Below: the return with that surprisal, and with surprisal relative "
-        "to the mode, which is never negative; its lead at the end has Student's 95% interval. "
-        "Means over seeds, ±1 standard error. In one dimension a density can exceed 1 below a "
+        "the gate turned over. Between: the mean gate of all draws with U > 0, and of those with "
+        "U < 0: turned over as a whole, it would be below ½ for the former. Below: the return with "
+        "that surprisal, and with surprisal relative to the mode, which is never negative; its "
+        "lead at the end has Student's 95% interval. Means over seeds, ±1 standard error. In one "
+        "dimension a density can exceed 1 below a "
         f"deviation of 0.4; ours starts at {ControlConfig().deviation:g}, held by a KL term, and "
         f"was started at {sweep.NARROW:g} too; clip {ControlConfig().max_surprisal:g}.",
         inversion,

@@ -304,13 +304,14 @@ LONGEST = 10_000  # steps of an episode that is looked at; lqr's have no limit o
 
 
 class _Bounds:
-    """From [−1, 1] to an action space's own bounds, where it has any."""
+    """From [−1, 1] to an action space's own bounds, where it has any; as wide if it has one."""
 
     def __init__(self, space: Any) -> None:
         names = ("low", "high") if hasattr(space, "low") else ("minimum", "maximum")
         low, high = (np.asarray(getattr(space, name), np.float64) for name in names)
-        none = (np.abs(low) > UNBOUNDED) | (np.abs(high) > UNBOUNDED)
-        self._low, self._high = np.where(none, -1.0, low), np.where(none, 1.0, high)
+        below, above = low < -UNBOUNDED, high > UNBOUNDED  # which has no bound
+        self._low = np.where(below, np.where(above, -1.0, high - 2), low)
+        self._high = np.where(above, np.where(below, 1.0, low + 2), high)
         self._dtype = space.dtype
 
     def __call__(self, action: np.ndarray) -> np.ndarray:

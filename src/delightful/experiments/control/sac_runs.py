@@ -37,7 +37,7 @@ def run(config: SacConfig, seeds: np.ndarray, folder: Path | None = None) -> Cur
 
 def train(config: SacConfig, seed: int, folder: Path | None) -> list[Record]:
     every = config.steps // config.records
-    agent = sac.agent("sbx", sac.Settings(config.task, config.every), seed)
+    agent = sac.agent("sbx", settings(config), seed)
     run = {
         "config": asdict(config),
         "seed": seed,
@@ -57,6 +57,12 @@ def train(config: SacConfig, seed: int, folder: Path | None) -> list[Record]:
         if checkpoint:
             keep(agent, checkpoint, records, agent.num_timesteps - before)
     return records
+
+
+def settings(config: SacConfig) -> sac.Settings:
+    """As our runs have them; a short run must not end before it begins to learn."""
+    random = min(sac.Settings.random_steps, config.steps // 5)
+    return sac.Settings(config.task, config.every, random_steps=random)
 
 
 def evaluate(

@@ -86,14 +86,15 @@ def with_regret(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def mean_regret(table: pl.DataFrame) -> pl.DataFrame:
+    """Regret averaged over tasks, by method, seed and step."""
+    rows = with_regret(table).group_by("method", "seed", "step", maintain_order=True)
+    return rows.agg(pl.col("regret").mean())
+
+
 def regrets(table: pl.DataFrame) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Steps, and each method's regret averaged over tasks, (seeds, steps)."""
-    rows = (
-        with_regret(table)
-        .group_by("method", "seed", "step", maintain_order=True)
-        .agg(pl.col("regret").mean())
-    )
-    rows = rows.sort("method", "seed", "step")
+    rows = mean_regret(table).sort("method", "seed", "step")
     steps = rows["step"].unique().sort().to_numpy()
     found = {}
     for name in methods(table):

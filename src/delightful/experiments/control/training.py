@@ -20,12 +20,12 @@ from delightful.experiments.control.actors import ActorProcess
 from delightful.experiments.control.checkpoint import Checkpoint
 from delightful.experiments.control.config import TRAIN, ControlConfig
 from delightful.experiments.control.packing import fill, flatten, nest
+from delightful.experiments.control.policy import Weights
 from delightful.experiments.control.rows import CHUNK, Rows
 from delightful.lab.compiling import threads
 from delightful.lab.errors import BrokenRunError
 
 Record = dict[str, float]
-Weights = dict[str, Any]
 
 BETWEEN_CHECKPOINTS = 60.0  # seconds; when they are written changes no number
 
