@@ -75,6 +75,11 @@ def legend(axis: Any, place: str | tuple[float, float] = "best") -> None:
         axis.legend(loc=place)
 
 
+def legend_outside(axis: Any) -> None:
+    """On the right of the panel, where many names do not cover what they name."""
+    axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=6)
+
+
 def colours(names: Iterable[str]) -> list[str]:
     """A colour for each method, also for one that has none of its own."""
     spare = (matplotlib.colors.to_hex(plt.get_cmap("tab20")(i)) for i in range(20))

@@ -49,6 +49,19 @@ def test_others_are_compared_at_the_step_nearest_to_ours(public):
             assert "a MPO" in set(draw(table).numbers["agent"])
 
 
+def test_there_is_room_for_many_agents_of_others(public):
+    """With too little room for their names, Matplotlib warns, and panels vanish."""
+    rows = [f"{k},MPO,{task},1,1000,{50 * k}" for task in TWO for k in range(18)]
+    public.write_text("\n".join(["source,algo,task,action_repeat,env_steps,mean", *rows]))
+    with style.context():
+        for draw in (external.along, external.by_task):
+            drawing = draw(beside_sac(TWO))
+            style.images(drawing.figure)
+            (axis,) = drawing.figure.axes
+            assert len(axis.get_legend().get_texts()) == 20
+            assert axis.get_position().height > 0.5
+
+
 @pytest.mark.parametrize(
     ("every", "score", "verdict"),
     [

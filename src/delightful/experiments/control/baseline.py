@@ -20,7 +20,7 @@ def along(table: pl.DataFrame) -> Drawing:
         for (agent,), part in mine.group_by("agent", maintain_order=True):
             look = {"marker": marks.get(str(agent), "."), "mfc": "none", "color": "#333333"}
             axis.plot(part["step"], part["score"], ls="", label=agent, **look)
-            axis.legend(loc="lower right", fontsize=6)
+            axis.legend(loc="best", fontsize=6)
             drawn.append(part)
     numbers = pl.concat([drawing.numbers, scores.final(table), *drawn], how="diagonal_relaxed")
     return Drawing(drawing.figure, numbers)

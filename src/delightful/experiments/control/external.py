@@ -61,56 +61,62 @@ def along(table: pl.DataFrame) -> Drawing:
     tasks = runs["task"].n_unique()
     means = runs.group_by("agent", "seed", "step", maintain_order=True).agg(pl.col("regret").mean())
     numbers = by_step(means, "regret", ("agent",))
-    figure, (axis,) = style.panels(1)
-    for (name,), part in numbers.group_by("agent", maintain_order=True):
-        error = None if part["se"].null_count() else part["se"]
-        colour = style.colours([COLOURS.get(str(name), str(name))])[0]
-        style.curve(axis, part["step"], part["mean"], error, colour=colour, label=str(name))
     points = (
         others.group_by("agent", maintain_order=True)
         .agg(pl.col("regret").mean().alias("mean"), pl.col("step").mean(), pl.len().alias("tasks"))
         .filter(pl.col("tasks") == tasks)
-        .sort("mean")
+        .sort("mean", descending=True)
     )
-    for k, (name, mean, step) in enumerate(points.select("agent", "mean", "step").rows()):
-        named = f"{name}, {step / 1e6:.2g}M"
-        axis.plot(step, mean, "o", ms=4, color=style.shade("tab20", k / 20), label=named)
+    figure, (axis,) = style.panels(1, width=3.3 if points.is_empty() else 5.0)
+    for (name,), part in numbers.group_by("agent", maintain_order=True):
+        error = None if part["se"].null_count() else part["se"]
+        colour = style.colours([COLOURS[str(name)]])[0]
+        style.curve(axis, part["step"], part["mean"], error, colour=colour, label=str(name))
+    looks = _public_looks(others)
+    for name, mean, step in points.select("agent", "mean", "step").rows():
+        axis.plot(step, mean, "o", ms=4, color=looks[name], label=f"{name}, {step / 1e6:.2g}M")
     axis.set(xlabel="step", ylabel=f"regret, mean of {tasks} tasks", ylim=(0, None))
     axis.locator_params(axis="x", nbins=4)
-    style.legend(axis)
+    (style.legend if points.is_empty() else style.legend_outside)(axis)
     points = points.with_columns(pl.col("step").cast(numbers["step"].dtype))
     return Drawing(figure, pl.concat([numbers, points], how="diagonal"))
 
 
 def by_task(table: pl.DataFrame) -> Drawing:
-    """Regret at the end, task by task."""
+    """Regret at the end, task by task: bars of what was run, points of public scores."""
     runs, others = with_regret(beside(table))
-    ours = (
-        late(runs)
-        .group_by("task", "agent", maintain_order=True)
-        .agg(pl.col("regret").mean(), pl.col("steps").max())
-    )
-    numbers = pl.concat(
-        [
-            ours.select("task", "agent", pl.col("steps").cast(pl.Int64).alias("step"), "regret"),
-            others.select("task", "agent", "step", "regret"),
-        ]
-    ).sort("task", "agent")
-    tasks = numbers["task"].unique().sort().to_list()
-    names = numbers["agent"].unique().sort().to_list()
-    figure, (axis,) = style.panels(1, width=max(4.5, 1.1 * len(tasks)), height=2.8)
+    keys = ("task", "agent")
+    ends = late(runs).group_by(*keys, maintain_order=True)
+    ours = ends.agg(pl.col("steps").max().cast(pl.Int64).alias("step"), pl.col("regret").mean())
+    ours, others = ours.sort(*keys), others.select(ours.columns).sort(*keys)
+    tasks = ours["task"].unique().sort().to_list()
+    width = max(4.5, 1.1 * len(tasks)) + (0 if others.is_empty() else 1.5)
+    figure, (axis,) = style.panels(1, width=width, height=2.8)
+    names = ours["agent"].unique().sort().to_list()
     for k, name in enumerate(names):
-        mine = numbers.filter(pl.col("agent") == name)
-        known = name in COLOURS
-        colour = style.colours([COLOURS[name]])[0] if known else style.shade("tab20", k / 20)
-        offset = (k - (len(names) - 1) / 2) * 0.8 / len(names)
-        at = [tasks.index(task) + offset for task in mine["task"]]
-        axis.bar(at, mine["regret"], 0.7 / len(names), color=colour, label=name)
+        mine = ours.filter(pl.col("agent") == name)
+        at = [tasks.index(task) + (k - (len(names) - 1) / 2) * 0.4 for task in mine["task"]]
+        axis.bar(at, mine["regret"], 0.36, color=style.colours([COLOURS[name]])[0], label=name)
+    looks = _public_looks(others)
+    for k, (name, colour) in enumerate(looks.items()):
+        mine = others.filter(pl.col("agent") == name)
+        at = [tasks.index(task) + (k + 0.5) / len(looks) * 0.7 - 0.35 for task in mine["task"]]
+        look = {"ms": 4, "mec": "white", "mew": 0.4, "color": colour}
+        axis.plot(at, mine["regret"], "o", label=name, **look)
     axis.set_xticks(range(len(tasks)), [task.replace(":", "\n") for task in tasks], fontsize=7)
     axis.grid(axis="x", visible=False)
     axis.set_ylabel("regret at the end")
-    style.legend(axis)
-    return Drawing(figure, numbers)
+    (style.legend if others.is_empty() else style.legend_outside)(axis)
+    return Drawing(figure, pl.concat([ours, others]))
+
+
+def _public_looks(others: pl.DataFrame) -> dict[str, str]:
+    """A colour for each public agent, from the most regret on its tasks to the least."""
+    means = others.group_by("agent", maintain_order=True).agg(pl.col("regret").mean())
+    names = means.sort("regret", "agent", descending=True)["agent"].to_list()
+    return {
+        name: style.shade("viridis", k / max(1, len(names) - 1)) for k, name in enumerate(names)
+    }
 
 
 @claims.add(
