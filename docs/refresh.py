@@ -110,7 +110,8 @@ def inversion() -> str:
         "| mean gate at the end, U > 0 | U < 0 | mode − density, final return |"
     ]
     lines.append("|---|---|---|---|---|---|---|")
-    rows = pl.read_csv(RESULTS / "control" / "figures" / "control-inversion.csv")
+    table = RESULTS / "control" / "figures" / "control-inversion.csv"
+    rows = pl.read_csv(table, infer_schema_length=None)  # leads come after many rows without any
     for (task, deviation), mine in rows.group_by("task", "deviation", maintain_order=True):
         density = mine.filter(pl.col("surprisal") == "density").sort("step")
         shares, good, bad = (
