@@ -5,12 +5,12 @@ from pathlib import Path
 
 import polars as pl
 
-from delightful.experiments import EXPERIMENTS
-from delightful.experiments.control.config import ControlConfig
-from delightful.experiments.control.sweep import QUICK_STEPS, QUICK_TASKS
-from delightful.experiments.control.tasks import BENCHMARKING
-from delightful.experiments.stacks.figures import PLAIN, SPANS, TITLES
+from delightful.agents.control.config import ControlConfig
+from delightful.agents.control.tasks import BENCHMARKING
 from delightful.lab.experiment import VERDICTS
+from delightful.paper import EXPERIMENTS
+from delightful.paper.control.sweep import QUICK_STEPS, QUICK_TASKS
+from delightful.paper.stacks.figures import PLAIN, SPANS, TITLES
 from delightful.weights import METHODS
 
 ROOT = Path(__file__).parent.parent

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import delightful as dg
-from delightful.experiments import EXPERIMENTS
 from delightful.lab.cells import Plan
 from delightful.lab.errors import LabError
 from delightful.lab.experiment import Figure
 from delightful.lab.results import draw
 from delightful.lab.store import Store
+from delightful.paper import EXPERIMENTS
 from delightful.plugins.gating import LOGGED, DelightConfig
 from delightful.weights import METHODS
 
@@ -70,7 +70,7 @@ def test_docs_name_every_method_and_only_real_options() -> None:
     "command", sorted(set(re.findall(r"^    delightful (\w+)", README, re.MULTILINE)))
 )
 def test_readme_names_real_commands(command: str) -> None:
-    from delightful.cli import _parser
+    from delightful.cli.main import _parser
 
     with pytest.raises(SystemExit) as stopped:
         _parser().parse_args([command, "--help"])
@@ -102,7 +102,7 @@ def test_tokens_example(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_readme_method_example_is_valid() -> None:
     from delightful.arrays import Array
-    from delightful.edge import Batch
+    from delightful.validation import Batch
     from delightful.weights import method
 
     source = next(

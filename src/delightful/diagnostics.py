@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from delightful.arrays import Array
-from delightful.edge import Batch, admit, check_values
 from delightful.gate import Level, Whiten, gate_of_batch, surprisal_of_batch
 from delightful.precise import product
+from delightful.validation import Batch, admit, check_values
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ back as 0 surprisal and 0 delight, and with the gate of 0 delight.
 from typing import Literal
 
 from delightful.arrays import Array, stop_gradient, values_are_visible
-from delightful.edge import Batch, admit, check_choice, check_number, check_values
 from delightful.precise import product, sigmoid_of_delight
+from delightful.validation import Batch, admit, check_choice, check_number, check_values
 
 Level = Literal["token", "sequence"]
 Whiten = Literal["standard", "scale"]

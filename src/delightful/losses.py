@@ -9,7 +9,7 @@ are not score weights, so they are terms of their own, to be added with a coeffi
 from typing import Any, Literal
 
 from delightful.arrays import Array, at_least_float32, namespace, stop_gradient, values_are_visible
-from delightful.edge import Batch, admit, check_choice, check_values
+from delightful.validation import Batch, admit, check_choice, check_values
 from delightful.weights import weight_of_batch
 
 Reduction = Literal["mean", "sequence-mean", "sum", "none"]

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from delightful.arrays import Array, is_number, stop_gradient
-from delightful.edge import Batch, admit, check_number, check_values
 from delightful.gate import Level, Whiten, gate_of_batch, surprisal_of_batch
 from delightful.precise import product, sigmoid_of_delight
+from delightful.validation import Batch, admit, check_number, check_values
 
 _WORDS = ("level", "whiten")  # options whose value is a word; all others are numbers
 _MAX_LOG_RATIO = 80.0  # beyond it float32 overflows, and ∞·0 would make NaN of U = 0

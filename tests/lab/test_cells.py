@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delightful.experiments import EXPERIMENTS
-from delightful.experiments.bandit.config import ALIGN, AlignmentConfig, BanditConfig
-from delightful.experiments.bandit.sweep import ALIGNMENT, TRAINING
 from delightful.lab.cells import SCALES, Cell, Plan, Sweep
 from delightful.lab.config import canonical
 from delightful.lab.errors import LabError
+from delightful.paper import EXPERIMENTS
+from delightful.paper.bandit.config import ALIGN, AlignmentConfig, BanditConfig
+from delightful.paper.bandit.sweep import ALIGNMENT, TRAINING
 
 CONFIG = AlignmentConfig(method="dg", actions=100, error=0.5, batch=1000, baseline=0.5, batches=20)
 CELL = Cell(ALIGN, CONFIG, first_seed=0, seeds=20)

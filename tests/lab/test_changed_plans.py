@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from delightful.experiments import EXPERIMENTS
-from delightful.experiments.bandit import sweep
 from delightful.lab.cells import Plan, Program
 from delightful.lab.errors import LabError
 from delightful.lab.results import decide, draw
 from delightful.lab.runners import run_cell, run_here
 from delightful.lab.store import Store
+from delightful.paper import EXPERIMENTS
+from delightful.paper.bandit import sweep
 
 CLAIMS = {claim.id: claim for claim in EXPERIMENTS["bandit"].claims}
 

@@ -17,9 +17,9 @@ from unittest import mock
 
 import pytest
 
-from delightful.experiments.bandit.sweep import ALIGNMENT
 from delightful.lab.cells import Plan
 from delightful.lab.store import Store
+from delightful.paper.bandit.sweep import ALIGNMENT
 
 PYTHON = sys.executable
 RUN = ("run", "bandit/alignment", "--scale", "paper", "--seeds", "400")
@@ -194,7 +194,7 @@ def test_a_run_goes_on_once_a_full_disk_has_space_again(
 def test_a_file_that_may_not_grow_is_refused_and_nothing_is_torn(tmp_path: Path) -> None:
     limited = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (4200, 4200));"
-        "from delightful.cli import main; sys.exit(main())"
+        "from delightful.cli.main import main; sys.exit(main())"
     )
     store, arguments = tmp_path / "store", (*RUN, "--seeds", "5", "--workers", "1")
     said = refused(start(store, *arguments, program=("-c", limited)))

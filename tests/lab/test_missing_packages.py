@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from delightful import commands
-from delightful.cli import main
-from delightful.experiments import EXPERIMENTS
-from delightful.experiments.bandit.sweep import ALIGNMENT
+from delightful.cli import commands
+from delightful.cli.main import main
 from delightful.lab.cells import Plan
 from delightful.lab.errors import LabError
 from delightful.lab.runners import run_here
 from delightful.lab.store import Store
+from delightful.paper import EXPERIMENTS
+from delightful.paper.bandit.sweep import ALIGNMENT
 
 NEEDY = replace(ALIGNMENT, needs=("numpy", "no_such_package"), extra="sb3")
 PLAN = Plan("smoke", seeds=1)

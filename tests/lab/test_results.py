@@ -13,8 +13,6 @@ import polars as pl
 import pytest
 from matplotlib import pyplot as plt
 
-from delightful.experiments import EXPERIMENTS
-from delightful.experiments.bandit.sweep import ALIGNMENT
 from delightful.lab.cells import Plan
 from delightful.lab.errors import LabError
 from delightful.lab.experiment import Claim, Drawing, found
@@ -28,6 +26,8 @@ from delightful.lab.results import (
 )
 from delightful.lab.statistics import Estimate
 from delightful.lab.store import Store
+from delightful.paper import EXPERIMENTS
+from delightful.paper.bandit.sweep import ALIGNMENT
 
 CLAIMS = {claim.id: claim for experiment in EXPERIMENTS.values() for claim in experiment.claims}
 FIGURES = {figure.id: figure for e in EXPERIMENTS.values() for figure in e.figures}

@@ -16,16 +16,16 @@ import numpy as np
 import polars as pl
 import pytest
 
-from delightful.experiments.bandit import train
-from delightful.experiments.bandit.config import BanditConfig
-from delightful.experiments.bandit.sweep import ALIGNMENT
-from delightful.experiments.tokens.config import TASKS, TokensConfig
+from delightful.agents.tokens.config import TASKS, TokensConfig
 from delightful.lab import runners
 from delightful.lab.cells import Plan
 from delightful.lab.compiling import OverSeeds
 from delightful.lab.errors import LabError
 from delightful.lab.progress import run_missing
 from delightful.lab.store import Store
+from delightful.paper.bandit import train
+from delightful.paper.bandit.config import BanditConfig
+from delightful.paper.bandit.sweep import ALIGNMENT
 
 TRAINING = ("bandit/training", "--scale", "smoke", "--seeds", "2")
 ALIGNING = ("bandit/alignment", "--scale", "smoke")
@@ -40,7 +40,15 @@ def _environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 def run(store: Path, *arguments: str) -> str:
     """`delightful run` as a command; what it said."""
-    command = [sys.executable, "-m", "delightful.cli", "run", *arguments, "--store", str(store)]
+    command = [
+        sys.executable,
+        "-m",
+        "delightful.cli",
+        "run",
+        *arguments,
+        "--store",
+        str(store),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     return done.stderr

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from delightful.experiments.bandit.config import ALIGN, AlignmentConfig
 from delightful.lab.cells import Plan, Sweep
 from delightful.lab.experiment import Claim, found
 from delightful.lab.results import decide, plan_for
 from delightful.lab.store import Store
+from delightful.paper.bandit.config import ALIGN, AlignmentConfig
 
 SEEDS = {"smoke": 2, "quick": 6, "paper": 20}
 PROGRAM = replace(ALIGN, block=3)

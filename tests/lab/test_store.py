@@ -12,12 +12,12 @@ import polars as pl
 import pytest
 
 import delightful.lab
-from delightful.experiments.bandit.sweep import ALIGNMENT
 from delightful.lab import store as module
 from delightful.lab.cells import Cell, Plan
 from delightful.lab.errors import LabError
 from delightful.lab.progress import run_missing
 from delightful.lab.store import DamagedError, Store, write_whole
+from delightful.paper.bandit.sweep import ALIGNMENT
 
 CELLS = ALIGNMENT.cells(Plan("smoke", seeds=3))[:2]
 CELL, OTHER = CELLS

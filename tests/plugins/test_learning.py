@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from delightful.experiments.stacks.sweep import SWEEPS
 from delightful.lab.cells import Plan
+from delightful.paper.stacks.sweep import SWEEPS
 
 CELLS = {
     f"{cell.config.stack}-{cell.config.algorithm}-{cell.config.task}": (sweep, cell)

@@ -12,7 +12,7 @@ from by_hand import copies, difference, gate
 from datasets import Dataset
 from trl import GRPOConfig, GRPOTrainer
 
-from delightful.experiments.stacks.reversal import (
+from delightful.paper.stacks.reversal import (
     LENGTH,
     network,
     prompts,

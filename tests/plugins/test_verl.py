@@ -15,7 +15,7 @@ from by_hand import gate, gradients
 from verl.trainer.ppo.core_algos import compute_policy_loss_vanilla
 from verl.workers.config import ActorConfig, FSDPOptimizerConfig
 
-from delightful.experiments.stacks import reversal
+from delightful.paper.stacks import reversal
 from delightful.plugins.gating import LOGGED
 from delightful.plugins.verl import DelightConfig, config_from, configure, delight_policy_loss
 
@@ -29,7 +29,7 @@ MASK = torch.arange(6) < LENGTHS[:, None]
 def stack():
     """verl on this CPU, which it tells verl by a variable when it is imported."""
     with mock.patch.dict(os.environ):
-        from delightful.experiments.stacks import verl
+        from delightful.paper.stacks import verl
 
         with verl.alone():
             assert os.environ["RANK"] == "0"

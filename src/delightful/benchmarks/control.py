@@ -39,11 +39,11 @@ def measure(
 
 
 def _of_task(task: str, chunks: int, rounds: int, changes: dict[str, Any]) -> dict[str, Any]:
-    from delightful.experiments.control import sac
-    from delightful.experiments.control.actors import ActorProcess
-    from delightful.experiments.control.command import EVALUATED_EVERY
-    from delightful.experiments.control.config import ControlConfig
-    from delightful.experiments.control.rows import CHUNK
+    from delightful.agents.control.actor_process import ActorProcess
+    from delightful.agents.control.config import ControlConfig
+    from delightful.agents.control.transitions import CHUNK
+    from delightful.cli.train import EVALUATED_EVERY
+    from delightful.paper.control import sac
 
     config = replace(ControlConfig(task=task, random_steps=1000, replay=200_000), **changes)
     steps = chunks * CHUNK * config.actors
@@ -82,9 +82,9 @@ def _of_task(task: str, chunks: int, rounds: int, changes: dict[str, Any]) -> di
 
 def _evaluate(config: Any, actors: Any) -> None:
     """As `delightful train` does every so often; a run waits for most of it."""
-    from delightful.experiments.control import agent, training
+    from delightful.agents.control import learning, training
 
-    learner = agent.start(config, 0, actors.observed, actors.actions)
+    learner = learning.start(config, 0, actors.observed, actors.actions)
     actors.evaluate(1, training.weights(learner))
     actors.evaluated()
 
@@ -93,8 +93,8 @@ def _ours(
     config: Any, actors: Any, chunks: int
 ) -> tuple[Callable[[], object], Callable[[], object], Callable[[], object]]:
     """Both together as a run does them, acting alone, and learning alone; `chunks` of them."""
-    from delightful.experiments.control import agent, training
-    from delightful.experiments.control.rows import CHUNK
+    from delightful.agents.control import learning, training
+    from delightful.agents.control.transitions import CHUNK
 
     session = training.begin(config, 0, actors)
 
@@ -104,19 +104,19 @@ def _ours(
             session.advance(last=i == chunks - 1)
         training.weights(session.run.learner)  # waits for it
 
-    def acting() -> None:
+    def act() -> None:
         for _ in range(chunks):
             actors.collect(training.weights(session.run.learner))
             actors.collected()
 
-    def learning() -> None:
+    def learn() -> None:
         learner = session.run.learner
         for _ in range(chunks):
             updates = CHUNK * config.actors // config.every
-            learner, _ = agent.learn(config, learner, session.memory, 0, updates)
+            learner, _ = learning.learn(config, learner, session.memory, 0, updates)
         training.weights(learner)  # waits for it
 
-    return together, acting, learning
+    return together, act, learn
 
 
 def _middle(ratios: np.ndarray) -> tuple[float, list[float]]:

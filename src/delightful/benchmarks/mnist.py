@@ -14,9 +14,9 @@ from delightful.benchmarks import peak
 from delightful.benchmarks.beside_torch import at_least, compared, need_torch
 from delightful.benchmarks.timing import alternating
 from delightful.benchmarks.workers import workers
-from delightful.experiments.mnist.config import MnistConfig, flops
-from delightful.experiments.mnist.data import fetch
 from delightful.lab.runners import cores
+from delightful.paper.mnist.config import MnistConfig, flops
+from delightful.paper.mnist.data import fetch
 
 GOALS = {"ratio_to_torch": 4.0, "fraction_of_matmul_peak": 0.7}
 _TORCH_SHARE = 4  # PyTorch runs a quarter of the steps, which take it about as long
@@ -24,7 +24,7 @@ _TORCH_SHARE = 4  # PyTorch runs a quarter of the steps, which take it about as 
 
 def tasks(config: MnistConfig) -> dict[str, Callable[[], object]]:
     """What each of our processes can be told to do."""
-    from delightful.experiments.mnist.train import run
+    from delightful.paper.mnist.train import run
 
     seeds = np.arange(1)
     return {"train": lambda: run(config, seeds), **peak.products()}

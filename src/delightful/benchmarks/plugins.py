@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from delightful.benchmarks.timing import alternating
-from delightful.experiments.stacks.sweep import SWEEPS
-from delightful.experiments.stacks.train import quiet
 from delightful.lab.errors import LabError
 from delightful.lab.statistics import bootstrap
+from delightful.paper.stacks.sweep import SWEEPS
+from delightful.paper.stacks.train import quiet
 from delightful.plugins.gating import DelightConfig
 
 LIMIT = 1.02  # what we hold ourselves to
@@ -85,7 +85,7 @@ def _freeze(optimiser: Any) -> None:
 
 
 def _sb3(delight: Delight, _: ExitStack) -> Steps:
-    from delightful.experiments.stacks import sb3
+    from delightful.paper.stacks import sb3
 
     model = sb3.model("ppo", "CartPole-v1", delight, seed=0)
     model.lr_schedule = lambda _: 0.0
@@ -98,7 +98,7 @@ def _sb3(delight: Delight, _: ExitStack) -> Steps:
 
 
 def _rllib(delight: Delight, until_measured: ExitStack) -> Steps:
-    from delightful.experiments.stacks import rllib
+    from delightful.paper.stacks import rllib
 
     algorithm = rllib.algorithm("CartPole-v1", delight, seed=0)
     until_measured.callback(algorithm.stop)
@@ -108,7 +108,7 @@ def _rllib(delight: Delight, until_measured: ExitStack) -> Steps:
 
 
 def _torchrl(delight: Delight, until_measured: ExitStack) -> Steps:
-    from delightful.experiments.stacks import torchrl
+    from delightful.paper.stacks import torchrl
 
     training = torchrl.Training("a2c", "CartPole-v1", delight, seed=0)
     until_measured.callback(training.collector.shutdown)
@@ -118,7 +118,7 @@ def _torchrl(delight: Delight, until_measured: ExitStack) -> Steps:
 
 
 def _trl(delight: Delight, until_measured: ExitStack) -> Steps:
-    from delightful.experiments.stacks import reversal, trl
+    from delightful.paper.stacks import reversal, trl
 
     folder = until_measured.enter_context(tempfile.TemporaryDirectory())
     trainer = trl.trainer(delight, 0, 1, folder)
@@ -135,7 +135,7 @@ def _trl(delight: Delight, until_measured: ExitStack) -> Steps:
 
 
 def _verl(delight: Delight, until_measured: ExitStack) -> Steps:
-    from delightful.experiments.stacks import verl
+    from delightful.paper.stacks import verl
 
     if delight is None:  # the first to be built opens the process group for both
         until_measured.enter_context(verl.alone())

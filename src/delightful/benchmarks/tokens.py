@@ -17,13 +17,14 @@ from typing import Any
 
 import numpy as np
 
+from delightful.agents.tokens.config import TokensConfig
 from delightful.benchmarks import peak
 from delightful.benchmarks.beside_torch import at_most, compared, need_torch, shown
 from delightful.benchmarks.timing import alternating
 from delightful.benchmarks.workers import Workers, workers
-from delightful.experiments.tokens.config import TRAIN, TokensConfig, flops
 from delightful.lab.runners import cores
 from delightful.lab.statistics import bootstrap
+from delightful.paper.tokens.config import TRAIN, flops
 
 AUTHOR = TokensConfig(layers=3, heads=4, feedforward=128)
 PAPER = TokensConfig(layers=2, heads=2)
@@ -35,7 +36,7 @@ _TORCH_SHARE = 4  # PyTorch runs a quarter of the steps, which take it about as 
 
 def tasks(configs: Sequence[TokensConfig]) -> dict[str, Callable[[], object]]:
     """What each of our processes can be told to do."""
-    from delightful.experiments.tokens.train import run
+    from delightful.paper.tokens.train import run
 
     training = {repr(config): functools.partial(run, config, np.arange(1)) for config in configs}
     return {**training, **peak.products()}

@@ -4,8 +4,8 @@ from itertools import pairwise
 
 import torch
 
-from delightful.experiments.mnist.config import DIGITS, PIXELS, MnistConfig
-from delightful.experiments.mnist.data import load
+from delightful.paper.mnist.config import DIGITS, PIXELS, MnistConfig
+from delightful.paper.mnist.data import load
 
 
 class Trainer:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import relu, scaled_dot_product_attention
 
-from delightful.experiments.tokens.config import TokensConfig
+from delightful.agents.tokens.config import TokensConfig
 
 
 class Block(nn.Module):

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from delightful.arrays import Array, stop_gradient, values_are_visible
 from delightful.diagnostics import Diagnosis, diagnosis_of
-from delightful.edge import admit, check_choice, check_number, check_values
 from delightful.gate import Level, Whiten, gate_of_batch
+from delightful.validation import admit, check_choice, check_number, check_values
 
 GateAdvantage = Literal["centred", "raw"]
 

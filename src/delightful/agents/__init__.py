@@ -1,0 +1,1 @@
+"""Trainers that can be used without the paper."""

@@ -1,0 +1,1 @@
+"""Continuous control: environments, replay, Retrace, a learner, checkpoints, policy files."""

@@ -1,0 +1,117 @@
+"""The settings of a control run."""
+
+from dataclasses import dataclass
+
+from delightful.agents.control.tasks import check_name
+from delightful.agents.control.transitions import CHUNK
+from delightful.lab.config import chosen, require, stated
+
+VERSION = 2  # of what a run computes: raise it when the numbers change
+SURPRISALS = ("density", "mode")
+LEAST_WEIGHT = 0.05  # score weights of next to nothing must not be blown up without bound
+
+
+@dataclass(frozen=True)
+class ControlConfig:
+    """Training an actor and a critic on one task, from replayed sequences."""
+
+    method: str = stated("dg", "DG with η = 1, PG, PPO with ε = 0.2 and MPO with temperature 1")
+    task: str = stated("cheetah:run", "one of 28 Control Suite tasks, which are not listed")
+    steps: int = stated(10_000_000, "10 million environment steps")
+    actors: int = stated(4, "4 parallel actors")
+    replay: int = stated(2_000_000, "a replay buffer of size 2 × 10⁶")
+    batch: int = stated(
+        256, "batch size 256, read as replayed steps: batch / length sequences for each update"
+    )
+    learning_rate: float = stated(3e-4, "Adam with learning rate 3 × 10⁻⁴, for actor and critic")
+    width: int = stated(256, "a 2-layer MLP with 256 hidden units for both actor and critic")
+    target_period: int = stated(100, "target networks are updated every 100 learner steps")
+    reward_decay: float = stated(0.999, "an exponential moving average (decay 0.999), all methods")
+    max_surprisal: float = stated(10.0, "we clip surprisal to [−10, 10] (Algorithm 2); DG's own")
+    max_ratio: float = chosen(
+        3.0,
+        "PPO's dual clip (Ye et al. 2020): with draws of the current policy, ratios to that of the "
+        "target are without bound where U < 0, and PPO diverged on cartpole:swingup",
+    )
+    length: int = chosen(8, "steps of a replayed sequence; long enough for Retrace to look ahead")
+    draws: int = chosen(
+        4,
+        "actions drawn from the policy at each replayed state, in pairs on either side of its mean",
+    )
+    discount: float = chosen(0.99, "usual on the Control Suite, whose episodes have 1,000 steps")
+    trace: float = chosen(1.0, "λ of Retrace: Munos et al. (2016) use 1")
+    every: int = chosen(
+        4,
+        "environment steps per learner step; 8 is common, but learning is limited by the number "
+        "of learner steps: with 8, PG had a third to two thirds of the return after 100,000 steps",
+    )
+    random_steps: int = chosen(5000, "environment steps with uniform actions, before learning")
+    deviation: float = chosen(0.5, "the policy's first standard deviation; actions lie in [−1, 1]")
+    least_deviation: float = chosen(0.05, "below which no standard deviation can fall")
+    most_deviation: float = chosen(1.0, "above which none can rise: actions beyond 1 are clipped")
+    kl: float = chosen(
+        6.0,
+        "times KL(target policy ‖ policy) for the mean, in every method's loss, after its score "
+        "weights are divided by their size; PG was slower with 20",
+    )
+    kl_deviation: float = chosen(
+        200.0,
+        "the same for the deviation, which else falls to its floor or rises to its ceiling within "
+        "20,000 steps",
+    )
+    surprisal: str = chosen(
+        "density",
+        "−log π(a), the paper's; or mode, log π(mode) − log π(a), which is never negative",
+    )
+    records: int = chosen(100, "how often along training the policy is evaluated")
+    episodes: int = chosen(4, "per evaluation, of the mean action; and as many of drawn ones")
+
+    @property
+    def sequences(self) -> int:
+        return self.batch // self.length
+
+    @property
+    def chunks(self) -> int:
+        """How many the actors bring in a run."""
+        return -(-self.steps // (CHUNK * self.actors))
+
+    def check(self) -> None:
+        check_name(self.task)
+        for name in ("actors", "width", "target_period", "length", "every", "records", "episodes"):
+            require(getattr(self, name) >= 1, f"{name} must be at least 1", getattr(self, name))
+        paired = self.draws >= 4 and self.draws % 2 == 0
+        require(
+            paired,
+            "draws must be even and at least 4: a pair alone says nothing of the deviation",
+            self.draws,
+        )
+        split = self.batch >= 1 and self.batch % self.length == 0
+        require(split, "length must divide batch", f"{self.length}, {self.batch}")
+        for name in ("learning_rate", "max_surprisal", "max_ratio"):
+            require(getattr(self, name) > 0, f"{name} must be > 0", getattr(self, name))
+        for name in ("reward_decay", "trace"):
+            value = getattr(self, name)
+            require(0 <= value <= 1, f"{name} must lie between 0 and 1", value)
+        require(0 <= self.discount < 1, "discount must be at least 0 and below 1", self.discount)
+        for name in ("kl", "kl_deviation"):
+            require(getattr(self, name) >= 0, f"{name} must be at least 0", getattr(self, name))
+        deviations = (self.least_deviation, self.deviation, self.most_deviation)
+        ordered = 0 < deviations[0] < deviations[1] < deviations[2]
+        rule = "least_deviation, deviation and most_deviation must rise, from above 0"
+        require(ordered, rule, ", ".join(map(str, deviations)))
+        known = self.surprisal in SURPRISALS
+        require(known, f"surprisal must be one of {', '.join(SURPRISALS)}", self.surprisal)
+        divides = self.steps >= 1 and self.steps % self.records == 0
+        require(divides, "steps must be a multiple of records", f"{self.steps}/{self.records}")
+        chunk = CHUNK * self.actors
+        apart = self.records == 1 or self.steps >= 2 * chunk * self.records
+        rule = f"records must be at least {2 * chunk} steps apart"
+        require(apart, rule, f"{self.records} in {self.steps} steps")
+        room = self.replay >= max(chunk, 2 * self.length * self.actors)
+        require(room, f"replay must hold a chunk of {chunk} steps and sequences", self.replay)
+        learns = self.steps > self.random_steps
+        rule = "steps must be more than random_steps, before which nothing is learned"
+        require(learns, rule, f"{self.steps}, {self.random_steps}")
+        enough = self.random_steps >= self.actors * (self.length + 1)
+        rule = "random_steps must fill a sequence of every actor"
+        require(enough, rule, self.random_steps)

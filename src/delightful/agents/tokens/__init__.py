@@ -1,0 +1,1 @@
+"""Token Reversal: a sequence environment, a Transformer, and its training."""

@@ -1,0 +1,52 @@
+"""The sequence environment: prompts, what the right answers are, and what an answer earns.
+
+Arrays have samples last: prompts are (H, N), answers (H, N·S), the S answers of a prompt side by
+side.
+"""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from delightful.agents.tokens.config import REWARDS, TASKS, TokensConfig
+
+
+def targets(task: str | jax.Array, vocabulary: int, prompts: jax.Array) -> Any:
+    """The right answer to each prompt; a flipped token is the next one, 1 − x if there are two.
+
+    task: one of TASKS or its place among them, which may be traced.
+    """
+    place = TASKS.index(task) if isinstance(task, str) else task
+    ordered = jnp.where(place >= TASKS.index("reverse-copy"), prompts[::-1], prompts)
+    return (ordered + place % 2) % vocabulary  # every second task flips
+
+
+def rewards(reward: str | jax.Array, right: jax.Array) -> Any:
+    """One reward per answer, from which of its tokens are right, (H, answers) of 0 and 1.
+
+    reward: one of REWARDS or its place among them, which may be traced.
+    """
+    place = REWARDS.index(reward) if isinstance(reward, str) else reward
+    until_wrong = jnp.cumprod(right, axis=0)
+    kinds = jnp.mean(right, axis=0), jnp.mean(until_wrong, axis=0), until_wrong[-1]
+    return jax.lax.select_n(jnp.asarray(place, jnp.int32), *kinds)
+
+
+def advantages(baseline: str, reward: jax.Array, length: int) -> Any:
+    """Rewards (N, S) less their mean, over each prompt's samples or over all.
+
+    Reckoned in whole tokens, whose sums are exact: answers that are equally good must come out at
+    exactly 0, since a method such as PMPO looks at the sign alone.
+    """
+    points = jnp.round(reward * length)
+    axis, count = (1, reward.shape[1]) if baseline == "prompt" else (None, reward.size)
+    return (count * points - jnp.sum(points, axis=axis, keepdims=True)) / (count * length)
+
+
+def judge(config: TokensConfig, prompts: jax.Array, answers: jax.Array) -> tuple[Any, Any, Any]:
+    """The share of wrong tokens, the mean reward, and the advantage of each answer, (N, S)."""
+    wanted = jnp.repeat(targets(config.task, config.vocabulary, prompts), config.samples, axis=1)
+    right = (answers == wanted).astype(jnp.float32)
+    earned = rewards(config.reward, right).reshape(-1, config.samples)
+    return jnp.mean(1 - right), jnp.mean(earned), advantages(config.baseline, earned, config.length)

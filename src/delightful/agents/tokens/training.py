@@ -1,0 +1,137 @@
+"""Training on Token Reversal: answer prompts, judge the answers, weigh their scores, update."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from delightful.agents import adam
+from delightful.agents.tokens import network
+from delightful.agents.tokens.config import TokensConfig
+from delightful.agents.tokens.environment import judge
+from delightful.gate import gate
+from delightful.losses import policy_loss
+
+
+class Episodes(NamedTuple):
+    """A batch of answers, samples last."""
+
+    prompts: jax.Array  # (H, N)
+    answers: jax.Array  # (H, N·S)
+    log_policy: jax.Array  # (M, H, N·S), of the policy that acted
+    advantage: jax.Array  # (N, S)
+
+
+def train(config: TokensConfig, hyperparameters: dict[str, Any], key: jax.Array) -> dict[str, Any]:
+    """Error, reward and gates, each the mean over the batches since the last of `records`."""
+    every = config.steps // config.records
+    start_key, step_key = jax.random.split(key)
+
+    def step(i: jax.Array, state: tuple[Any, ...]) -> tuple[Any, ...]:
+        policy, optimiser, actors, sums = state
+        newest = (*actors, policy)
+        episodes, seen = act(config, newest[0], jax.random.fold_in(step_key, i))
+        policy, optimiser = learn(config, hyperparameters, policy, optimiser, episodes)
+        sums = jax.tree.map(lambda total, value: total + value / every, sums, seen)
+        return policy, optimiser, newest[1:], sums
+
+    def record(state: tuple[Any, ...], i: jax.Array) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        *rest, sums = jax.lax.fori_loop(i * every, (i + 1) * every, step, state)
+        return (*rest, jax.tree.map(jnp.zeros_like, sums)), sums
+
+    policy = network.initial(start_key, config)
+    nothing = dict.fromkeys(MEASURED, jnp.zeros(()))
+    state = (policy, adam.start(policy), (policy,) * config.delay, nothing)
+    _, curves = jax.lax.scan(record, state, jnp.arange(config.records))
+    return {"step": (1 + jnp.arange(config.records)) * every, **curves}
+
+
+def act(
+    config: TokensConfig, actor: network.Transformer, key: jax.Array
+) -> tuple[Episodes, dict[str, Any]]:
+    """Fresh prompts, the actor's answers, and what can be said of them."""
+    # All of a step's chance in one draw: it compiles and runs faster than a key for each use.
+    chance = jax.random.uniform(key, (config.length, config.prompts + config.batch))
+    prompts = (chance[:, : config.prompts] * config.vocabulary).astype(jnp.int32)
+    answers, log_policy = network.sample(actor, config, prompts, chance[:, config.prompts :])
+    error, reward, advantage = judge(config, prompts, answers)
+    log_prob = taken(config, log_policy, answers)
+    seen = {"error": error, "reward": reward, **gates(advantage, log_prob)}
+    return Episodes(prompts, answers, log_policy, advantage), seen
+
+
+def learn(
+    config: TokensConfig,
+    hyperparameters: dict[str, Any],
+    policy: network.Transformer,
+    optimiser: adam.Adam,
+    episodes: Episodes,
+) -> tuple[network.Transformer, adam.Adam]:
+    """`epochs` passes over the batch, each in `minibatches` updates on a share of its prompts."""
+
+    def update(i: Any, state: tuple[Any, Any]) -> tuple[Any, Any]:
+        policy, optimiser = state
+        part = _part(config, episodes, i % config.minibatches)
+        gradient = jax.grad(lambda p: loss(config, hyperparameters, p, part))(policy)
+        return adam.descend(policy, gradient, optimiser, config.learning_rate)
+
+    if config.updates == 1:
+        return update(0, (policy, optimiser))
+    learned: tuple[Any, Any] = jax.lax.fori_loop(0, config.updates, update, (policy, optimiser))
+    return learned
+
+
+def loss(
+    config: TokensConfig, hyperparameters: dict[str, Any], policy: Any, episodes: Episodes
+) -> Any:
+    """The method's loss, and β·KL from the policy that acted."""
+    log_policy = network.log_policy(policy, config, episodes.prompts, episodes.answers)
+    score = policy_loss(
+        taken(config, log_policy, episodes.answers),
+        episodes.advantage,
+        method=config.method,
+        old_log_prob=taken(config, episodes.log_policy, episodes.answers),
+        axis=1,
+        **hyperparameters,
+    )
+    gap = jnp.sum(jnp.exp(log_policy) * (log_policy - episodes.log_policy), axis=0)
+    return score + config.kl * jnp.mean(gap)
+
+
+def taken(config: TokensConfig, log_policy: jax.Array, answers: jax.Array) -> jax.Array:
+    """log π of the tokens in the answers, (N, S, H)."""
+    at = jnp.sum(log_policy * jax.nn.one_hot(answers, config.vocabulary, axis=0), axis=0)
+    return at.T.reshape(-1, config.samples, config.length)
+
+
+MEASURED = ("error", "reward", "gate_good", "gate_bad", "surprisal")
+
+
+def gates(advantage: jax.Array, log_prob: jax.Array) -> dict[str, Any]:
+    """DG's gate at η = 1, whatever the method, for answers above and below their baseline."""
+    w = gate(advantage, log_prob)
+
+    def mean(of: jax.Array) -> Any:
+        counted = of[..., None] * jnp.ones_like(w)
+        # Where every answer is as good as its baseline, no gate counts: ½ says nothing either way.
+        return (jnp.sum(w * counted) + 0.5e-6) / (jnp.sum(counted) + 1e-6)
+
+    return {
+        "gate_good": mean(advantage > 0),
+        "gate_bad": mean(advantage < 0),
+        "surprisal": -jnp.mean(log_prob),
+    }
+
+
+def _part(config: TokensConfig, episodes: Episodes, i: Any) -> Episodes:
+    """The i-th of `minibatches` equal shares of the prompts, with all of their answers."""
+    if config.minibatches == 1:
+        return episodes
+    n, b = config.prompts // config.minibatches, config.batch // config.minibatches
+    cut = jax.lax.dynamic_slice_in_dim
+    return Episodes(
+        cut(episodes.prompts, i * n, n, axis=1),
+        cut(episodes.answers, i * b, b, axis=1),
+        cut(episodes.log_policy, i * b, b, axis=2),
+        cut(episodes.advantage, i * n, n, axis=0),
+    )

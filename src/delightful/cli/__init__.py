@@ -1,0 +1,1 @@
+"""The `delightful` command."""

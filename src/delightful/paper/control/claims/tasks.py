@@ -1,0 +1,318 @@
+"""The sentences of Section 6 and Appendix E, decided on whatever has been run of their tasks.
+
+Every note says how much that is; a sentence on all tasks is decided only if a quarter of them and 2
+seeds of each are there, of all methods. "Matches" is within 5% of the best baseline's mean return.
+A sentence is reproduced if the whole interval is on its side, and partly if only the value is
+("never" is meant of the runs that were made).
+Intervals of a few seeds are Student's: with 2, a lead is hardly ever beyond them. Those of counts
+are exact, as if tasks and runs had been drawn from many.
+"""
+
+import numpy as np
+import polars as pl
+
+from delightful.agents.control.config import LEAST_WEIGHT
+from delightful.agents.control.tasks import BENCHMARKING
+from delightful.lab.curves import label, smallest_gap
+from delightful.lab.drawing import by_option
+from delightful.lab.experiment import ClaimBook, Finding, NotMeasuredError, found
+from delightful.lab.statistics import Estimate, share_of, t_interval
+from delightful.paper.control import sweep
+from delightful.paper.control.figures.tasks import late_by_option
+from delightful.paper.control.scores import (
+    LEARNED,
+    balanced,
+    complete,
+    extent,
+    fewest_seeds,
+    final,
+    finals,
+    learned,
+    regrets,
+)
+from delightful.weights import METHODS
+
+claims = ClaimBook("control")
+
+MATCHES = 0.95  # of the best baseline's mean
+RARELY = 0.125  # of runs: half as often as one of four methods would be the worst by chance
+STRETCH = 0.25  # of training: a lead "throughout" is one in every such stretch
+MUCH = 1.1  # times the default's return
+FAILS = 0.2  # of the best method's return
+ENDS = {"ppo": "PPO", "pg": "REINFORCE"}
+
+
+def decided(table: pl.DataFrame, finding: Finding, of: tuple[str, ...] = BENCHMARKING) -> Finding:
+    """A finding on all tasks, unless what has been run is too little to say either way."""
+    if table["task"].n_unique() >= len(of) // 4 and fewest_seeds(table) > 1:
+        return finding
+    numbers = f"{finding.measures}: {finding.value:.3g}, {finding.note}"
+    raise NotMeasuredError(f"a quarter of the tasks and 2 seeds are needed; so far {numbers}")
+
+
+def _means(runs: dict[str, np.ndarray]) -> dict[str, float]:
+    return {name: float(of_seeds.mean()) for name, of_seeds in runs.items()}
+
+
+def _best_baseline(means: dict[str, float]) -> str:
+    return max((name for name in means if name != "dg"), key=means.__getitem__)
+
+
+def _listed(by_task: dict[str, dict[str, np.ndarray]]) -> str:
+    """DG's final return and the best baseline's, by task."""
+    words = []
+    for task, runs in by_task.items():
+        means = _means(runs)
+        best = _best_baseline(means)
+        words.append(f"{task} {means['dg']:.0f} ({label(best)} {means[best]:.0f})")
+    return ", ".join(words)
+
+
+def _of_all(table: pl.DataFrame) -> pl.DataFrame:
+    """The tasks and seeds that every method of the paper has."""
+    missing = set(sweep.METHODS) - set(table["method"])
+    if missing:
+        raise NotMeasuredError(f"it needs runs of {', '.join(sorted(missing))} too")
+    return complete(table)
+
+
+def _unlearned(table: pl.DataFrame) -> str:
+    """The tasks that say nothing, since nobody has learned them."""
+    nothing = sorted(set(table["task"]) - set(learned(table)["task"]))
+    return f"; left out, since no method has learned them: {', '.join(nothing)}" if nothing else ""
+
+
+@claims.add(
+    "majority",
+    "Section 6",
+    "DG matches or exceeds the best baseline on a majority of environments.",
+    paper="> 0.5",
+    sweep=sweep.TASKS,
+)
+def majority(table: pl.DataFrame) -> Finding:
+    table = _of_all(table)
+    by_task = finals(learned(table))
+    each = [_means(runs) for runs in by_task.values()]
+    count = sum(means["dg"] >= MATCHES * means[_best_baseline(means)] for means in each)
+    share = share_of(count, len(each))
+    note = f"{extent(table)}; final return of DG (best baseline): {_listed(by_task)}"
+    note += _unlearned(table)
+    sure, most = share.low > 0.5, share.value > 0.5
+    return decided(table, found("share of tasks", share, sure, partly=most, note=note))
+
+
+@claims.add(
+    "never-worst",
+    "Section 6, Figure 10",
+    "Across all 84 runs, DG is never the worst method.",
+    paper="0",
+    sweep=sweep.TASKS,
+)
+def never_worst(table: pl.DataFrame) -> Finding:
+    table = _of_all(table)
+    ends = final(learned(table))
+    others = pl.col("final").filter(pl.col("method") != "dg").min()
+    dg = pl.col("final").filter(pl.col("method") == "dg").first()
+    runs = ends.group_by("task", "seed").agg((dg < others).alias("worst")).sort("task", "seed")
+    count = runs.height
+    share = share_of(int(runs["worst"].sum()), count)
+    named = runs.filter("worst").group_by("task", maintain_order=True).len().rows()
+    where = ", ".join(f"{task} {times}×" for task, times in named) or "none"
+    note = f"{extent(table)}: {count} runs; the worst on {where}{_unlearned(table)}"
+    worst = Estimate(share.value * count, share.low * count, share.high * count)
+    measures = f"runs of {count} in which DG is the worst"
+    rarely = share.value < RARELY
+    return decided(table, found(measures, worst, not named, partly=rarely, note=note))
+
+
+@claims.add(
+    "lowest-regret",
+    "Section 6, Figure 12",
+    "DG achieves the lowest average regret throughout training.",
+    paper="> 0",
+    sweep=sweep.TASKS,
+)
+def lowest_regret(table: pl.DataFrame) -> Finding:
+    table = balanced(_of_all(table))
+    steps, by_method = regrets(table)
+    dg = by_method.pop("dg")
+    gaps = {
+        name: t_interval(other.mean(axis=1) - dg.mean(axis=1)) for name, other in by_method.items()
+    }
+    closest = min(gaps, key=lambda name: gaps[name].value)
+    stretch = max(1, round(STRETCH * len(steps)))
+    lead = min(smallest_gap(other, dg, stretch).value for other in by_method.values())
+    listed = ", ".join(f"{label(name)} {gap}" for name, gap in gaps.items())
+    note = f"{extent(table)}; baseline − DG: {listed}; "
+    note += f"smallest lead over any {STRETCH:.0%} of training {lead:.1f}"
+    ahead = lead > 0 and gaps[closest].low > 0
+    partly = gaps[closest].value > 0
+    measures = f"regret over training, {label(closest)} − DG"
+    return decided(table, found(measures, gaps[closest], ahead, partly=partly, note=note))
+
+
+def _on_task(table: pl.DataFrame, task: str) -> tuple[pl.DataFrame, dict[str, np.ndarray]]:
+    table = _of_all(table).filter(pl.col("task") == task)
+    if table.is_empty():
+        raise NotMeasuredError(f"it needs runs of every method on {task}")
+    runs = finals(table)[task]
+    if fewest_seeds(table) < 2:
+        each = ", ".join(f"{label(name)} {mean:.0f}" for name, mean in _means(runs).items())
+        raise NotMeasuredError(f"2 seeds of {task} are needed; so far {each}, {extent(table)}")
+    return table, runs
+
+
+def _fails(table: pl.DataFrame, task: str, name: str) -> Finding:
+    """Whether a method ends far below the best."""
+    table, runs = _on_task(table, task)
+    means = _means(runs)
+    each = ", ".join(f"{label(n)} {mean:.1f}" for n, mean in means.items())
+    note = f"{extent(table)}; {each}"
+    if max(means.values()) < LEARNED:
+        raise NotMeasuredError(f"no method has learned {task} yet: {each} {extent(table)}")
+    own, best = t_interval(runs[name]), max(means.values())
+    share = Estimate(own.value / best, own.low / best, own.high / best)
+    measures = f"final return of {ENDS[name]}, of the best method's mean"
+    sure, fails = share.high < FAILS, share.value < FAILS
+    return found(measures, share, sure, partly=fails, note=note)
+
+
+@claims.add(
+    "ppo-humanoid",
+    "Section 6, Figure 11",
+    "PPO collapses on humanoid:run.",
+    paper="≈ 0",
+    sweep=sweep.HUMANOID,
+)
+def ppo_humanoid(table: pl.DataFrame) -> Finding:
+    return _fails(table, "humanoid:run", "ppo")
+
+
+@claims.add(
+    "humanoid",
+    "Section 6, Figure 11",
+    "On humanoid:run, DG discovers a successful gait while all baselines plateau.",
+    paper="> 0",
+    sweep=sweep.HUMANOID,
+)
+def humanoid(table: pl.DataFrame) -> Finding:
+    return _exceeds(table, "humanoid:run")
+
+
+@claims.add(
+    "pg-hopper",
+    "Section 6, Figure 10",
+    "REINFORCE fails on hopper:hop.",
+    paper="≈ 0",
+    sweep=sweep.TASKS,
+)
+def pg_hopper(table: pl.DataFrame) -> Finding:
+    return _fails(table, "hopper:hop", "pg")
+
+
+def _exceeds(table: pl.DataFrame, task: str) -> Finding:
+    table, runs = _on_task(table, task)
+    means = _means(runs)
+    if max(means.values()) < LEARNED:
+        raise NotMeasuredError(f"no method has learned {task} yet, {extent(table)}")
+    best = _best_baseline(means)
+    gap = t_interval(runs["dg"] - runs[best])
+    each = ", ".join(f"{label(name)} {mean:.0f}" for name, mean in means.items())
+    note = f"{extent(table)}; {each}; a lead of up to {1 - MATCHES:.0%} counts as a match"
+    measures = f"final return, DG − {label(best)}"
+    ahead = MATCHES * means["dg"] > means[best]  # by more than what counts as a match
+    return found(measures, gap, ahead and gap.low > 0, partly=ahead, note=note)
+
+
+@claims.add(
+    "acrobot",
+    "Appendix E, Figure 25",
+    "DG has notable improvements on exploration-heavy tasks such as acrobot:swingup.",
+    paper="> 0",
+    sweep=sweep.TASKS,
+)
+def acrobot(table: pl.DataFrame) -> Finding:
+    return _exceeds(table, "acrobot:swingup")
+
+
+@claims.add(
+    "finger",
+    "Appendix E, Figure 25",
+    "DG has notable improvements on exploration-heavy tasks such as finger:turn_hard.",
+    paper="> 0",
+    sweep=sweep.TASKS,
+)
+def finger(table: pl.DataFrame) -> Finding:
+    return _exceeds(table, "finger:turn_hard")
+
+
+def _sensitivity(table: pl.DataFrame, name: str, option: str) -> Finding:
+    """The return of the best value but the default, over the default's."""
+    rows = late_by_option(table, name, option)
+    rows = rows.filter(pl.col(option).n_unique().over("seed") == pl.col(option).n_unique())
+    default = METHODS[name].defaults[option]
+    by_value = {
+        float(v): part.sort("seed")["final"].to_numpy() for (v,), part in rows.group_by(option)
+    }
+    if default not in by_value or len(by_value) < 3:
+        raise NotMeasuredError(f"it needs {name} with its default {option} and two others")
+    seeds = min(len(x) for x in by_value.values())
+    if seeds < 2:
+        raise NotMeasuredError(f"2 seeds of every {option} are needed")
+    means = {value: float(x.mean()) for value, x in sorted(by_value.items())}
+    if means[default] <= 0:
+        raise NotMeasuredError(f"{name} has learned nothing with its default {option}")
+    others = {value: x for value, x in by_value.items() if value != default}
+    ratios = {value: _over(x, by_value[default]) for value, x in others.items()}
+    best = max(ratios, key=lambda value: ratios[value].value)
+    each = ", ".join(f"{value:g}: {mean:.0f}" for value, mean in means.items())
+    steps = int(table["steps"].max())  # type: ignore[arg-type]
+    note = f"{seeds} seeds, {steps:,} steps; final return by {option}: {each}"
+    if name == "ppo":
+        share = float(table.filter(pl.col("method") == name)["clipped"].mean())  # type: ignore[arg-type]
+        note += f"; with the default, {share:.1%} of draws have a ratio beyond it"
+    else:
+        note += _small_weights(table, name, option)
+    measures = f"return of the best other {option}, {best:g}, over the default's"
+    unsure = {value: ratio for value, ratio in sorted(ratios.items()) if ratio.high >= MUCH}
+    if unsure:
+        note += f"; not surely below {MUCH:g}: "
+        note += ", ".join(f"{value:g} {ratio}" for value, ratio in unsure.items())
+    likely = ratios[best].value < MUCH
+    return found(measures, ratios[best], not unsure, partly=likely, note=note)
+
+
+def _small_weights(table: pl.DataFrame, name: str, option: str) -> str:
+    """The values with which weights are so small that our floor decides how much is learned."""
+    runs = by_option(table, name, option).group_by(option).agg(pl.col("weight").mean())
+    small = runs.filter(pl.col("weight") < 1.01 * LEAST_WEIGHT).sort(option)[option].to_list()
+    values = ", ".join(f"{value:g}" for value in small)
+    return f"; with {values} weights are below the least size that we divide by" if small else ""
+
+
+def _over(ends: np.ndarray, of_default: np.ndarray) -> Estimate:
+    """Mean return over the default's, seeds in pairs; the default's mean is taken as known."""
+    gap, mean = t_interval(ends - of_default), float(of_default.mean())
+    return Estimate(*(1 + part / mean for part in (gap.value, gap.low, gap.high)))
+
+
+@claims.add(
+    "ppo-clip",
+    "Appendix E, Figure 26a",
+    "No clip ε in [0.01, 100] substantially outperforms PPO's default.",
+    paper="≈ 1",
+    sweep=sweep.TUNING,
+)
+def ppo_clip(table: pl.DataFrame) -> Finding:
+    return _sensitivity(table, "ppo", "clip")
+
+
+@claims.add(
+    "mpo-temperature",
+    "Appendix E, Figure 26b",
+    "No temperature η in [0.001, 1000] substantially outperforms MPO's default.",
+    paper="≈ 1",
+    sweep=sweep.TUNING,
+)
+def mpo_temperature(table: pl.DataFrame) -> Finding:
+    return _sensitivity(table, "mpo", "temperature")

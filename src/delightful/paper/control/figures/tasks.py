@@ -1,0 +1,238 @@
+"""Figures 10–12 and 25, 26 of the paper; and how often a density inverts the gate."""
+
+from typing import Any
+
+import polars as pl
+
+from delightful.agents.control.config import LEAST_WEIGHT, ControlConfig
+from delightful.lab import style
+from delightful.lab.curves import by_step, label, methods
+from delightful.lab.drawing import along, by_option
+from delightful.lab.experiment import Drawing, Figure, NotMeasuredError
+from delightful.lab.statistics import t_interval
+from delightful.paper.control import scores, sweep
+from delightful.paper.control.scores import RETURN
+from delightful.weights import METHODS
+
+
+def rewards(table: pl.DataFrame) -> Drawing:
+    """Final return by task: a dot per seed, a bar at their mean."""
+    table = _complete_or_all(table)
+    rows = scores.final(table)
+    tasks = rows["task"].unique().sort().to_list()
+    figure, (axis,) = style.panels(1, width=max(4.5, 1.1 * len(tasks)), height=2.8)
+    names = methods(table)
+    for k, name in enumerate(names):
+        colour = style.colours([name])[0]
+        mine = rows.filter(pl.col("method") == name)
+        offset = (k - (len(names) - 1) / 2) * 0.2
+        at = [tasks.index(task) + offset for task in mine["task"]]
+        means = mine.group_by("task", maintain_order=True).agg(pl.col("final").mean()).sort("task")
+        places = [tasks.index(task) + offset for task in means["task"]]
+        axis.bar(places, means["final"], 0.18, color=colour, alpha=0.5, label=label(name))
+        axis.plot(at, mine["final"], ".", color=colour, ms=4)
+    axis.set_xticks(range(len(tasks)), [task.replace(":", "\n") for task in tasks], fontsize=7)
+    axis.grid(axis="x", visible=False)
+    axis.set_ylabel("final return")
+    style.legend(axis)
+    return Drawing(figure, rows)
+
+
+def curves(table: pl.DataFrame) -> Drawing:
+    """Return along training, a panel per task."""
+    tasks = table["task"].unique().sort().to_list()
+    columns = min(4, len(tasks))
+    rows = -(-len(tasks) // columns)
+    figure, axes = style.panels(rows * columns, width=2.4, height=1.9, rows=rows)
+    parts = []
+    for axis, task in zip(axes, tasks, strict=False):
+        mine = table.filter(pl.col("task") == task)
+        numbers = along(axis, mine, RETURN)
+        parts.append(numbers.with_columns(task=pl.lit(task)))
+        axis.set_title(task)
+        axis.locator_params(axis="x", nbins=3)
+        axis.ticklabel_format(axis="x", style="sci", scilimits=(0, 0), useMathText=True)
+    for axis in axes[len(tasks) :]:
+        axis.axis("off")
+    for axis in axes[::columns]:
+        axis.set_ylabel("return")
+    if len(tasks) < len(axes):  # a panel is left over
+        drawn = [zip(*axis.get_legend_handles_labels(), strict=True) for axis in axes]
+        lines = {name: line for pairs in drawn for line, name in pairs}  # not all are in each panel
+        axes[-1].legend(lines.values(), lines.keys(), loc="center")
+    else:
+        style.legend(axes[0])
+    return Drawing(figure, pl.concat(parts))
+
+
+def regret(table: pl.DataFrame) -> Drawing:
+    """Regret averaged over tasks, along training."""
+    table = scores.balanced(scores.complete(table))
+    figure, (axis,) = style.panels(1)
+    numbers = along(axis, scores.mean_regret(table), "regret")
+    axis.set(ylabel=f"regret, mean of {table['task'].n_unique()} tasks", ylim=(0, None))
+    axis.locator_params(axis="x", nbins=4)
+    style.legend(axis)
+    return Drawing(figure, numbers)
+
+
+def tuning(table: pl.DataFrame) -> Drawing:
+    """Return against PPO's clip and MPO's temperature; the defaults are dashed."""
+    figure, axes = style.panels(2)
+    parts = []
+    for axis, (name, option) in zip(axes, (("ppo", "clip"), ("mpo", "temperature")), strict=True):
+        rows = late_by_option(table, name, option)
+        if rows[option].n_unique() < 2:
+            raise NotMeasuredError(f"it needs several values of {name}'s {option}")
+        error = pl.col("final").std() / pl.len().sqrt()
+        numbers = rows.group_by(option, maintain_order=True).agg(
+            pl.col("final").mean().alias("mean"), error.alias("se"), pl.len().alias("seeds")
+        )
+        numbers = numbers.sort(option)
+        known = None if numbers["se"].null_count() else numbers["se"]
+        colour = style.colours([name])[0]
+        line: dict[str, Any] = {
+            "colour": colour,
+            "label": METHODS[name].label,
+            "marker": "o",
+            "ms": 3.5,
+        }
+        style.curve(axis, numbers[option], numbers["mean"], known, **line)
+        axis.axvline(METHODS[name].defaults[option], color="#555555", ls="--", lw=1)
+        axis.set_xscale("log")
+        axis.set(xlabel=f"{METHODS[name].label} {option}", ylabel="final return", ylim=(0, None))
+        parts.append(numbers.rename({option: "value"}).with_columns(method=pl.lit(name)))
+    return Drawing(figure, pl.concat(parts))
+
+
+def late_by_option(table: pl.DataFrame, name: str, option: str) -> pl.DataFrame:
+    """Final returns of one method's runs, its option as a column."""
+    specs = by_option(table.with_columns(spec=pl.col("method")), name, option)
+    specs = specs.select("spec", option).unique()
+    return scores.final(table).join(specs, left_on="method", right_on="spec")
+
+
+def inversion(table: pl.DataFrame) -> Drawing:
+    """How often a density above 1 turns the gate over, what the gate comes to, and the return."""
+    place = ("task", "deviation")
+    both = table.filter(pl.col("surprisal").n_unique().over(place) == 2)
+    if both.is_empty():
+        raise NotMeasuredError("it needs runs with either surprisal on one task")
+    panels = both.partition_by(place, maintain_order=True, as_dict=True)
+    count = len(panels)
+    figure, axes = style.panels(3 * count, rows=3, width=2.8, height=1.9)
+    parts = []
+    highest = float(by_step(both, "inverted", ("surprisal", *place))["mean"].max())  # type: ignore[arg-type]
+    for k, ((task, deviation), mine) in enumerate(sorted(panels.items(), key=lambda p: p[0])):
+        above, between, below = axes[k], axes[count + k], axes[2 * count + k]
+        where = {"task": str(task), "deviation": float(deviation)}
+        drawn = [
+            _either(above, mine, "inverted"),
+            _either(between, mine, "gate_good"),
+            _either(between, mine, "gate_bad", pale=True),
+            _either(below, mine, RETURN),
+        ]
+        lead = _lead(mine)
+        drawn.append(pl.DataFrame({"metric": "mode − density at the end"} | lead))
+        parts += [d.with_columns(**{name: pl.lit(v) for name, v in where.items()}) for d in drawn]
+        above.set(ylim=(0, max(0.1, 1.05 * highest)))
+        above.set_title(f"{task}, deviation from {deviation:g}", fontsize=8)
+        low, high = (f"{lead[name]:+.0f}".replace("-", "−") for name in ("low", "high"))
+        title = f"mode − density: {lead['mean']:+.0f}".replace("-", "−")
+        below.set_xlabel("step")
+        below.set_title(f"{title} [{low}, {high}]", fontsize=7)
+    for axis, said in zip(
+        axes[::count], ("draws of density > 1", "mean gate\n(pale: U < 0)", "return"), strict=True
+    ):
+        axis.set_ylabel(said)
+    for axis in axes:
+        axis.locator_params(axis="x", nbins=4)
+    style.legend(axes[2 * count])
+    return Drawing(figure, pl.concat(parts, how="diagonal"))
+
+
+def _either(axis: Any, table: pl.DataFrame, metric: str, *, pale: bool = False) -> pl.DataFrame:
+    """A line for each surprisal; the numbers drawn."""
+    numbers = by_step(table, metric, ("surprisal",))
+    for kind, method, dashes in (("density", "dg", "-"), ("mode", "exponent", "--")):
+        line = numbers.filter(pl.col("surprisal") == kind)
+        error = None if line["se"].null_count() else line["se"]
+        look: dict[str, Any] = {"colour": style.colours([method])[0], "label": kind, "ls": dashes}
+        alpha = 0.4 if pale else 1.0
+        style.curve(axis, line["step"], line["mean"], error, **look, alpha=alpha)
+    return numbers
+
+
+def _lead(table: pl.DataFrame) -> dict[str, float]:
+    """By how much surprisal relative to the mode ends higher, with Student's interval."""
+    density, mode = (
+        scores.final(table.filter(pl.col("surprisal") == kind)) for kind in ("density", "mode")
+    )
+    both = mode.join(density, on="seed", suffix="_density")
+    if both.is_empty():
+        raise NotMeasuredError("no seed has been run with either surprisal")
+    lead = t_interval((both["final"] - both["final_density"]).to_numpy())
+    return {"mean": lead.value, "low": lead.low, "high": lead.high}
+
+
+def _complete_or_all(table: pl.DataFrame) -> pl.DataFrame:
+    """Tasks that every method has, if there are any."""
+    try:
+        return scores.complete(table)
+    except NotMeasuredError:
+        return table
+
+
+_RUNS = (
+    "Return of the mean action, 4 episodes per evaluation; lines are means over seeds with ±1 "
+    "standard error."
+)
+_FINAL = (
+    f"Final return is the mean of the evaluations in the last {scores.LAST:.0%} of a run, and of "
+    f"no fewer than {scores.FEWEST}."
+)
+
+
+def _figure(name: str, number: str, title: str, caption: str, draw: Any, of: Any) -> Figure:
+    return Figure(f"control/{name}", number, title, caption, draw, of)
+
+
+FIGURES = (
+    _figure("rewards", "Figure 10", "Final return by task", _FINAL, rewards, sweep.TASKS),
+    _figure("humanoid", "Figure 11", "humanoid:run", _RUNS, curves, sweep.HUMANOID),
+    _figure(
+        "regret",
+        "Figure 12",
+        "Aggregate regret",
+        "R_best − R_k, averaged over the tasks that all methods have; R_best is the best mean over "
+        f"seeds that any method has at any evaluation of the task. {_RUNS}",
+        regret,
+        sweep.TASKS,
+    ),
+    _figure("curves", "Figure 25", "Learning curves", _RUNS, curves, sweep.TASKS),
+    _figure(
+        "tuning",
+        "Figure 26",
+        "PPO's clip and MPO's temperature on cartpole:swingup",
+        f"Dashed: the paper's values. {_FINAL} MPO's weights at high temperatures are smaller than "
+        f"the {LEAST_WEIGHT:g} by which they are divided at least: steps then are smaller, too.",
+        tuning,
+        sweep.TUNING,
+    ),
+    _figure("dogs", "beyond the paper", "Dog and quadruped", _RUNS, curves, sweep.DOGS),
+    _figure(
+        "inversion",
+        "beyond the paper",
+        "How often a density above 1 inverts DG's gate, and whether it matters",
+        "Above: the share of drawn actions whose density exceeds 1, so that −log π is negative and "
+        "the gate turned over. Between: the mean gate of all draws with U > 0, and of those with "
+        "U < 0: turned over as a whole, it would be below ½ for the former. Below: the return with "
+        "that surprisal, and with surprisal relative to the mode, which is never negative; its "
+        "lead at the end has Student's 95% interval. Means over seeds, ±1 standard error. In one "
+        "dimension a density can exceed 1 below a "
+        f"deviation of 0.4; ours starts at {ControlConfig().deviation:g}, held by a KL term, and "
+        f"was started at {sweep.NARROW:g} too; clip {ControlConfig().max_surprisal:g}.",
+        inversion,
+        sweep.SURPRISAL,
+    ),
+)

@@ -1,0 +1,95 @@
+"""Figures 27 and 28: DG beside third-party baselines."""
+
+import polars as pl
+
+from delightful.lab import style
+from delightful.lab.curves import by_step
+from delightful.lab.experiment import Drawing, Figure
+from delightful.paper.control import sweep
+from delightful.paper.control.scores import balanced, late
+from delightful.paper.control.third_party import beside, with_regret
+
+COLOURS = {"DG": "dg", "SAC (SBX)": "grpo"}
+
+
+def along(table: pl.DataFrame) -> Drawing:
+    """Regret averaged over tasks; public agents that have all of them are points at their step."""
+    runs, others = with_regret(balanced(beside(table)))
+    tasks = runs["task"].n_unique()
+    means = runs.group_by("agent", "seed", "step", maintain_order=True).agg(pl.col("regret").mean())
+    numbers = by_step(means, "regret", ("agent",))
+    points = (
+        others.group_by("agent", maintain_order=True)
+        .agg(pl.col("regret").mean().alias("mean"), pl.col("step").mean(), pl.len().alias("tasks"))
+        .filter(pl.col("tasks") == tasks)
+        .sort("mean", descending=True)
+    )
+    figure, (axis,) = style.panels(1, width=3.3 if points.is_empty() else 5.0)
+    for (name,), part in numbers.group_by("agent", maintain_order=True):
+        error = None if part["se"].null_count() else part["se"]
+        colour = style.colours([COLOURS[str(name)]])[0]
+        style.curve(axis, part["step"], part["mean"], error, colour=colour, label=str(name))
+    looks = _public_looks(others)
+    for name, mean, step in points.select("agent", "mean", "step").rows():
+        axis.plot(step, mean, "o", ms=4, color=looks[name], label=f"{name}, {step / 1e6:.2g}M")
+    axis.set(xlabel="step", ylabel=f"regret, mean of {tasks} tasks", ylim=(0, None))
+    axis.locator_params(axis="x", nbins=4)
+    (style.legend if points.is_empty() else style.legend_outside)(axis)
+    points = points.with_columns(pl.col("step").cast(numbers["step"].dtype))
+    return Drawing(figure, pl.concat([numbers, points], how="diagonal"))
+
+
+def by_task(table: pl.DataFrame) -> Drawing:
+    """Regret at the end, task by task: bars of what was run, points of public scores."""
+    runs, others = with_regret(beside(table))
+    keys = ("task", "agent")
+    ends = late(runs).group_by(*keys, maintain_order=True)
+    ours = ends.agg(pl.col("steps").max().cast(pl.Int64).alias("step"), pl.col("regret").mean())
+    ours, others = ours.sort(*keys), others.select(ours.columns).sort(*keys)
+    tasks = ours["task"].unique().sort().to_list()
+    width = max(4.5, 1.1 * len(tasks)) + (0 if others.is_empty() else 1.5)
+    figure, (axis,) = style.panels(1, width=width, height=2.8)
+    names = ours["agent"].unique().sort().to_list()
+    for k, name in enumerate(names):
+        mine = ours.filter(pl.col("agent") == name)
+        at = [tasks.index(task) + (k - (len(names) - 1) / 2) * 0.4 for task in mine["task"]]
+        axis.bar(at, mine["regret"], 0.36, color=style.colours([COLOURS[name]])[0], label=name)
+    looks = _public_looks(others)
+    for k, (name, colour) in enumerate(looks.items()):
+        mine = others.filter(pl.col("agent") == name)
+        at = [tasks.index(task) + (k + 0.5) / len(looks) * 0.7 - 0.35 for task in mine["task"]]
+        look = {"ms": 4, "mec": "white", "mew": 0.4, "color": colour}
+        axis.plot(at, mine["regret"], "o", label=name, **look)
+    axis.set_xticks(range(len(tasks)), [task.replace(":", "\n") for task in tasks], fontsize=7)
+    axis.grid(axis="x", visible=False)
+    axis.set_ylabel("regret at the end")
+    (style.legend if others.is_empty() else style.legend_outside)(axis)
+    return Drawing(figure, pl.concat([ours, others]))
+
+
+def _public_looks(others: pl.DataFrame) -> dict[str, str]:
+    """A colour for each public agent, from the most regret on its tasks to the least."""
+    means = others.group_by("agent", maintain_order=True).agg(pl.col("regret").mean())
+    names = means.sort("regret", "agent", descending=True)["agent"].to_list()
+    return {
+        name: style.shade("viridis", k / max(1, len(names) - 1)) for k, name in enumerate(names)
+    }
+
+
+_CAPTION = (
+    "R_best is the best of all that is shown. SBX's SAC was run on the same tasks; public scores "
+    "are read from the CSV that DELIGHTFUL_SCORES names, at the step nearest to our runs' end and "
+    "at most twice or half of it."
+)
+
+FIGURES = (
+    Figure(
+        "control/tuned",
+        "Figure 27",
+        "Regret beside other codebases",
+        _CAPTION,
+        along,
+        sweep.EXTERNAL,
+    ),
+    Figure("control/tuned-tasks", "Figure 28", "Regret by task", _CAPTION, by_task, sweep.EXTERNAL),
+)

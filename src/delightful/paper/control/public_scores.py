@@ -1,0 +1,69 @@
+"""Public scores: a CSV that the user names in DELIGHTFUL_SCORES, and how it is read.
+
+Columns: algo, task, env_steps and mean; source is shown beside algo, and action_repeat is looked at
+if it is there: a score with frames repeated is another task. Tasks are written cheetah-run or as
+here, cheetah:run.
+"""
+
+import os
+from pathlib import Path
+
+import polars as pl
+
+from delightful.agents.control.tasks import SUITE
+from delightful.lab.errors import LabError
+
+VARIABLE = "DELIGHTFUL_SCORES"
+NEEDED = ("algo", "task", "env_steps", "mean")
+ALIASES = {"cup-catch": "ball_in_cup:catch"}
+
+
+def scores() -> pl.DataFrame:
+    """agent, task, step and score of each row on a task of the suite; none if no file is named."""
+    named = os.environ.get(VARIABLE)
+    if not named:
+        return pl.DataFrame(
+            schema={"agent": pl.String, "task": pl.String, "step": pl.Int64, "score": pl.Float64}
+        )
+    return read(Path(named))
+
+
+def read(path: Path) -> pl.DataFrame:
+    try:
+        return _read(path)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        reason = str(error).partition("\n")[0].rstrip(".")
+        raise LabError(f"cannot read {path}, which {VARIABLE} names: {reason}.") from None
+
+
+def _read(path: Path) -> pl.DataFrame:
+    table = pl.read_csv(path, infer_schema=False)
+    missing = [name for name in NEEDED if name not in table.columns]
+    if missing:
+        raise LabError(
+            f"{path} has no column {' and no '.join(missing)}; it needs {', '.join(NEEDED)}."
+        )
+    if "action_repeat" in table.columns:
+        table = table.filter(pl.col("action_repeat").cast(pl.Float64) == 1)
+    known = {_plain(task): task for task in SUITE} | ALIASES
+    source = pl.col("source").fill_null("") if "source" in table.columns else pl.lit("")
+    return (
+        table.with_columns(
+            agent=pl.concat_str([source, pl.col("algo")], separator=" ").str.strip_chars(),
+            task=pl.col("task")
+            .str.to_lowercase()
+            .str.replace_all("[:_]", "-")
+            .replace_strict(known, default=None),
+        )
+        .drop_nulls("task")
+        .select(
+            "agent",
+            "task",
+            pl.col("env_steps").cast(pl.Float64).cast(pl.Int64).alias("step"),
+            pl.col("mean").cast(pl.Float64).alias("score"),
+        )
+    )
+
+
+def _plain(task: str) -> str:
+    return task.lower().replace(":", "-").replace("_", "-")

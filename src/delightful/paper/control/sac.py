@@ -1,0 +1,107 @@
+"""SAC of Stable-Baselines3 and of SBX on tasks of the suite, as their users would set it up."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from delightful.agents.control import environments
+from delightful.agents.control.config import ControlConfig
+from delightful.agents.control.rollout import generator
+
+
+class Task(gymnasium.Env):  # type: ignore[misc]
+    """A task of dm_control with Gymnasium's interface; an episode that goes wrong is cut short.
+
+    It remembers how its episode came about: chance as it was before, and all actions since.
+    """
+
+    dropped = 0  # episodes that went wrong
+
+    def __init__(self, name: str, seed: int) -> None:
+        self._task = environments.SuiteTask(name, seed)
+        self.chance: dict[str, Any] = {}
+        self.actions: list[np.ndarray] = []
+        self._seen = np.zeros(self._task.observed, np.float32)
+        self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (self._task.observed,))
+        self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (self._task.actions,))
+
+    def reset(self, **_: Any) -> tuple[np.ndarray, dict[str, Any]]:
+        self.chance, self.actions = self._task.chance.get_state(legacy=False), []
+        self._seen = self._task.reset()
+        return self._seen, {}
+
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        self.actions.append(np.array(action, np.float32))
+        observation, reward, ended, cut = self._task.step(action)
+        if not (np.isfinite(reward) and np.isfinite(observation).all()):
+            self.dropped += 1  # one NaN that is learned from would be the end of all learning
+            return self._seen, 0.0, False, True, {}
+        self._seen = observation
+        return observation, reward, ended, cut, {}
+
+    def go_on(self, chance: dict[str, Any], actions: np.ndarray) -> None:
+        """To where an episode was that came about like this."""
+        self._task.chance.set_state(chance)
+        self.reset()
+        for action in actions:
+            self.step(action)
+
+
+def as_json(chance: dict[str, Any]) -> dict[str, Any]:
+    """NumPy's state of chance, in which is an array of whole numbers."""
+    return {**chance, "state": {**chance["state"], "key": chance["state"]["key"].tolist()}}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What SAC is given of ours; all else is the library's own default."""
+
+    task: str
+    every: int
+    batch: int = ControlConfig().batch
+    width: int = ControlConfig().width
+    learning_rate: float = ControlConfig().learning_rate
+    discount: float = ControlConfig().discount
+    actors: int = ControlConfig().actors
+    random_steps: int = ControlConfig().random_steps
+    replay: int = 1_000_000
+
+
+def agent(library: str, settings: Settings, seed: int) -> Any:
+    """SAC with as many updates per environment step as ours."""
+    from stable_baselines3.common.vec_env import DummyVecEnv
+
+    if library == "sb3":
+        from stable_baselines3 import SAC
+    else:
+        from sbx import SAC
+    count = settings.actors
+    seeds = generator(seed, 4).integers(2**31, size=count)
+    made = [partial(Task, settings.task, int(one)) for one in seeds]
+    return SAC(
+        "MlpPolicy",
+        DummyVecEnv(made),
+        learning_rate=settings.learning_rate,
+        batch_size=settings.batch,
+        gamma=settings.discount,
+        buffer_size=settings.replay,
+        policy_kwargs={"net_arch": [settings.width, settings.width]},
+        train_freq=max(1, settings.every // count),
+        gradient_steps=max(1, count // settings.every),
+        learning_starts=settings.random_steps,
+        seed=seed,
+    )
+
+
+def trainer(library: str, settings: Settings, steps: int) -> Callable[[], object]:
+    """Trains for `steps` environment steps at each call, going on from the last."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        sac = agent(library, settings, 0)
+        sac.learn(settings.random_steps + 100, reset_num_timesteps=False)  # compiles
+    return lambda: sac.learn(steps, reset_num_timesteps=False)

@@ -1,0 +1,119 @@
+"""What runs of control come to: returns at the end, and regret along the way.
+
+Return is that of the mean action. Runs are compared task by task, on the seeds that every method
+has there; a task that lacks a method is left out, and whoever shows the rest says how much it is.
+"""
+
+import numpy as np
+import polars as pl
+
+from delightful.agents.control.config import ControlConfig
+from delightful.agents.control.tasks import BENCHMARKING
+from delightful.lab.curves import methods
+from delightful.lab.experiment import NotMeasuredError
+
+RETURN = "deterministic"
+LAST = 0.1  # of a run, over which its final return is the mean of the evaluations
+FEWEST = 5  # of them: where an episode fails or succeeds by its start, two evaluations say little
+LEARNED = 10.0  # a method's mean final return, of 1,000, from which on it has learned something
+
+
+def complete(table: pl.DataFrame) -> pl.DataFrame:
+    """The tasks and seeds that every method of the table has."""
+    names = methods(table)
+    if "dg" not in names or len(names) < 2:
+        raise NotMeasuredError("it compares dg with other methods, and not enough of them were run")
+    count = pl.col("method").n_unique().over("task", "seed", "steps")
+    found = table.filter(count == len(names))
+    if found.is_empty():
+        raise NotMeasuredError("no task has been run with every method")
+    return found
+
+
+def learned(table: pl.DataFrame) -> pl.DataFrame:
+    """The tasks that some method has learned: others tell nothing apart."""
+    means = final(table).group_by("task", "method", maintain_order=True).agg(pl.col("final").mean())
+    tasks = means.filter(pl.col("final") >= LEARNED)["task"].unique().to_list()
+    if not tasks:
+        raise NotMeasuredError(f"no method has learned any task yet, {extent(table)}")
+    return table.filter(pl.col("task").is_in(tasks))
+
+
+def balanced(table: pl.DataFrame) -> pl.DataFrame:
+    """The seeds that every task has, so that a mean over tasks is of the same ones for all."""
+    tasks = table["task"].n_unique()
+    found = table.filter(pl.col("task").n_unique().over("seed") == tasks)
+    if found.is_empty():
+        raise NotMeasuredError("no seed has been run on every task")
+    return found
+
+
+def late(table: pl.DataFrame) -> pl.DataFrame:
+    """The evaluations of which a final return is the mean."""
+    from_the_end = pl.col("step").rank("dense", descending=True).over("steps")
+    return table.filter((pl.col("step") > (1 - LAST) * pl.col("steps")) | (from_the_end <= FEWEST))
+
+
+def final(table: pl.DataFrame) -> pl.DataFrame:
+    """Each run's final return: task, method, seed, final."""
+    keys = ("task", "method", "seed")
+    return (
+        late(table)
+        .group_by(*keys, maintain_order=True)
+        .agg(pl.col(RETURN).mean().alias("final"))
+        .sort(*keys)
+    )
+
+
+def finals(table: pl.DataFrame) -> dict[str, dict[str, np.ndarray]]:
+    """By task and method, one final return per seed."""
+    rows = final(table)
+    found: dict[str, dict[str, np.ndarray]] = {}
+    for (task, method), part in rows.group_by("task", "method", maintain_order=True):
+        found.setdefault(str(task), {})[str(method)] = part["final"].to_numpy()
+    return found
+
+
+def with_regret(table: pl.DataFrame) -> pl.DataFrame:
+    """The table with Regret_k = R_best − R_k (Appendix E).
+
+    R_best is the best that any method's mean over seeds reaches on the task at any evaluation, our
+    reading of "the best performance achieved by any method"; R_k is a run's return at step k.
+    """
+    mean = pl.col(RETURN).mean().over("task", "method", "step")
+    return table.with_columns(best=mean.max().over("task")).with_columns(
+        regret=pl.col("best") - pl.col(RETURN)
+    )
+
+
+def mean_regret(table: pl.DataFrame) -> pl.DataFrame:
+    """Regret averaged over tasks, by method, seed and step."""
+    rows = with_regret(table).group_by("method", "seed", "step", maintain_order=True)
+    return rows.agg(pl.col("regret").mean())
+
+
+def regrets(table: pl.DataFrame) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Steps, and each method's regret averaged over tasks, (seeds, steps)."""
+    rows = mean_regret(table).sort("method", "seed", "step")
+    steps = rows["step"].unique().sort().to_numpy()
+    found = {}
+    for name in methods(table):
+        mine = rows.filter(pl.col("method") == name)
+        found[name] = mine["regret"].to_numpy().reshape(mine["seed"].n_unique(), -1)
+    return steps, found
+
+
+def fewest_seeds(table: pl.DataFrame) -> int:
+    """Of any task of the table."""
+    counts = table.group_by("task").agg(pl.col("seed").n_unique())
+    return int(counts["seed"].min())  # type: ignore[arg-type]
+
+
+def extent(table: pl.DataFrame) -> str:
+    """How much of the paper's work the table is, in words."""
+    tasks, seeds = table["task"].n_unique(), fewest_seeds(table)
+    steps = int(table["steps"].max())  # type: ignore[arg-type]
+    paper = ControlConfig().steps
+    dropped = int(table["dropped"].sum()) if "dropped" in table.columns else 0
+    of = f"{tasks} of {len(BENCHMARKING)} tasks, {seeds} of 3 seeds, {steps:,} of {paper:,} steps"
+    return f"on {of}" + (f", {dropped} episodes with NaN left out" if dropped else "")

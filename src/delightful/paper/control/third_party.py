@@ -1,0 +1,48 @@
+"""DG beside third-party baselines: runs of SBX's SAC, and public scores.
+
+SBX's SAC is run live; public scores are those of the CSV that DELIGHTFUL_SCORES names, each agent's
+at the step nearest to where our runs end, and at most twice or half of it.
+"""
+
+import polars as pl
+
+from delightful.lab.experiment import NotMeasuredError
+from delightful.paper.control import public_scores
+from delightful.paper.control.scores import RETURN
+
+NEAR = 2.0  # times our steps: a public score at other steps is not compared
+
+
+def beside(table: pl.DataFrame) -> pl.DataFrame:
+    """DG and the agents of others that were run, on the tasks and seeds that all of them have."""
+    if "agent" not in table.columns or "method" not in table.columns:
+        raise NotMeasuredError("it needs runs of dg and of SBX's SAC")
+    table = table.filter(pl.col("method").is_null() | (pl.col("method") == "dg"))
+    table = table.with_columns(agent=pl.coalesce("agent", pl.lit("DG")))
+    names = table["agent"].n_unique()
+    kept = table.filter(pl.col("agent").n_unique().over("task", "seed", "steps") == names)
+    if names < 2 or kept.is_empty():
+        raise NotMeasuredError("it needs runs of dg and of SBX's SAC on the same tasks")
+    return kept
+
+
+def with_regret(runs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The runs, and the public scores nearest to their end, with regret to the best of them all."""
+    end = int(runs["steps"].max())  # type: ignore[arg-type]
+    others = public_scores.scores().filter(pl.col("task").is_in(runs["task"].unique().to_list()))
+    others = others.filter(pl.col("step").is_between(end / NEAR, end * NEAR))
+    gap = (pl.col("step") - end).abs()
+    others = others.filter(gap == gap.min().over("agent", "task"))
+    others = others.group_by("agent", "task", maintain_order=True).agg(
+        pl.col("step", "score").mean()
+    )
+    others = others.with_columns(pl.col("step").cast(pl.Int64))
+    mean = pl.col(RETURN).mean().over("task", "agent", "step")
+    best = runs.group_by("task").agg(mean.max().alias("best"))
+    public = others.group_by("task").agg(pl.col("score").max().alias("public"))
+    best = best.join(public, on="task", how="left").select(
+        "task", best=pl.max_horizontal("best", "public")
+    )
+    runs = runs.join(best, on="task").with_columns(regret=pl.col("best") - pl.col(RETURN))
+    others = others.join(best, on="task").with_columns(regret=pl.col("best") - pl.col("score"))
+    return runs, others

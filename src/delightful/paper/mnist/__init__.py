@@ -1,0 +1,26 @@
+"""Section 3 and Appendix B: MNIST as a contextual bandit, where no label is ever seen."""
+
+from delightful.lab.experiment import Experiment
+from delightful.paper.mnist.claims import CLAIMS
+from delightful.paper.mnist.config import MnistConfig
+from delightful.paper.mnist.figures import FIGURES
+from delightful.paper.mnist.sweep import SWEEPS
+
+EXPERIMENT = Experiment(
+    name="mnist",
+    title="MNIST diagnostic",
+    section="Section 3, Appendix B",
+    configs=(MnistConfig,),
+    sweeps=SWEEPS,
+    figures=FIGURES,
+    claims=CLAIMS,
+    remarks=(
+        "Error is 1 − π(y|x), the chance that a drawn digit is wrong, on the training batches of "
+        "the last 400 steps before each record; greedy and validation errors are recorded too.",
+        "The standard 10,000 test images serve as validation. Batches are drawn with replacement.",
+        "At width 1 with two hidden layers most networks are dead from the start: only the last "
+        "biases learn, the likeliest answer is always the commonest digit, and PG settles on it "
+        "faster than DG. There DG has the higher error as drawn, and the same greedy error.",
+        "Weights start normal with variance 1/inputs, biases at zero; pixels are scaled to [0, 1].",
+    ),
+)

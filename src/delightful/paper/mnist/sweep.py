@@ -1,0 +1,123 @@
+"""Which configs and seeds the MNIST figures and claims need, at each scale.
+
+The quick scale trains as long as the paper does, over fewer seeds, so that its runs count towards
+the paper's scale; only the widest networks and the largest batches are trained for less.
+"""
+
+from dataclasses import replace
+
+from delightful.lab.cells import Sweep
+from delightful.paper.mnist.config import BASELINES, TRAIN, MnistConfig
+
+SAMPLES = (1, 3, 10, 30, 100)
+TEMPERATURES = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+ENTROPIES = (1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0)
+RATES = (1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2)
+BATCHES = (1, 10, 100, 1000)
+WIDTHS = (1, 4, 16, 64, 256, 1024, 2048)
+ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)
+BETAS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
+
+_SMOKE = MnistConfig(steps=20, records=2, looks=2)
+
+
+def base(scale: str) -> MnistConfig:
+    return _SMOKE if scale == "smoke" else MnistConfig()
+
+
+def both(config: MnistConfig) -> list[MnistConfig]:
+    return [replace(config, method="pg"), replace(config, method="dg")]
+
+
+def ce(config: MnistConfig) -> MnistConfig:
+    """Supervised learning: the exact expectation of CE, which no baseline changes."""
+    return replace(config, method="ce", samples=0, baseline="zero")
+
+
+def floor(config: MnistConfig) -> MnistConfig:
+    """The PG oracle: the exact expectation of PG, which no baseline changes."""
+    return replace(config, method="pg", samples=0, baseline="zero")
+
+
+def _curves(scale: str) -> list[MnistConfig]:
+    return [*both(base(scale)), ce(base(scale))]
+
+
+def _limit(scale: str) -> list[MnistConfig]:
+    samples = (1, 3) if scale == "smoke" else SAMPLES
+    baselines = ("zero", "expected") if scale == "smoke" else BASELINES
+    varied = [replace(base(scale), baseline=b, samples=s) for b in baselines for s in samples]
+    return [floor(base(scale)), *(c for config in varied for c in both(config))]
+
+
+def _alignment(scale: str) -> list[MnistConfig]:
+    many = 3 if scale == "smoke" else 100
+    return [c for s in (1, many) for c in both(replace(base(scale), samples=s))]
+
+
+def _temperature(scale: str) -> list[MnistConfig]:
+    gated = [replace(base(scale), method=f"dg:temperature={eta}") for eta in TEMPERATURES]
+    return [replace(base(scale), method="pg"), *gated]
+
+
+def _entropy(scale: str) -> list[MnistConfig]:
+    bonus = [replace(base(scale), method="pg", entropy=alpha) for alpha in ENTROPIES]
+    return [*_temperature(scale), *bonus]
+
+
+def _rate(scale: str) -> list[MnistConfig]:
+    rates = (1e-4, 1e-3) if scale == "smoke" else RATES
+    baselines = BASELINES if scale == "paper" else ("expected",)
+    varied = [
+        replace(base(scale), learning_rate=rate, baseline=b) for b in baselines for rate in rates
+    ]
+    return [c for config in varied for c in both(config)]
+
+
+def _batch(scale: str) -> list[MnistConfig]:
+    sizes = (1, 100) if scale == "smoke" else BATCHES
+    varied = [replace(base(scale), batch=size) for size in sizes]
+    return [_affordable(c, scale) for config in varied for c in both(config)]
+
+
+def _width(scale: str) -> list[MnistConfig]:
+    widths = (1, 4, 16) if scale == "smoke" else WIDTHS
+    varied = [replace(base(scale), width=width) for width in widths]
+    return [_affordable(c, scale) for config in varied for c in both(config)]
+
+
+def _affordable(config: MnistConfig, scale: str) -> MnistConfig:
+    """At the quick scale, a run of more than half a minute has fewer steps, seldom measured."""
+    if scale != "quick" or TRAIN.seconds(config) <= 30:
+        return config
+    shorter = [replace(config, steps=steps, records=5) for steps in (2000, 500)]
+    return next((c for c in shorter if TRAIN.seconds(c) <= 30), shorter[-1])
+
+
+def _structure(scale: str) -> list[MnistConfig]:
+    mixtures = [replace(base(scale), method=f"additive:alpha={alpha}") for alpha in ALPHAS]
+    powers = [replace(base(scale), method=f"exponent:beta={beta}") for beta in BETAS]
+    return [*both(base(scale)), *mixtures, *powers]
+
+
+def _depth(scale: str) -> list[MnistConfig]:
+    shallow = replace(base(scale), layers=1)
+    return [
+        c for config in (base(scale), shallow) for c in (*both(config), ce(config), floor(config))
+    ]
+
+
+_SEEDS = {"smoke": 2, "quick": 3, "paper": 100}
+
+CURVES = Sweep("mnist/curves", TRAIN, _curves, _SEEDS)
+LIMIT = Sweep("mnist/limit", TRAIN, _limit, _SEEDS)
+ALIGNMENT = Sweep("mnist/alignment", TRAIN, _alignment, _SEEDS)
+TEMPERATURE = Sweep("mnist/temperature", TRAIN, _temperature, _SEEDS)
+ENTROPY = Sweep("mnist/entropy", TRAIN, _entropy, _SEEDS)
+RATE = Sweep("mnist/learning-rate", TRAIN, _rate, _SEEDS)
+BATCH = Sweep("mnist/batch", TRAIN, _batch, _SEEDS)
+WIDTH = Sweep("mnist/width", TRAIN, _width, _SEEDS)
+STRUCTURE = Sweep("mnist/structure", TRAIN, _structure, _SEEDS)
+DEPTH = Sweep("mnist/depth", TRAIN, _depth, _SEEDS)
+
+SWEEPS = (CURVES, LIMIT, ALIGNMENT, TEMPERATURE, ENTROPY, RATE, BATCH, WIDTH, STRUCTURE, DEPTH)

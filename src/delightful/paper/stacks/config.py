@@ -1,0 +1,61 @@
+"""A short training run in somebody else's framework, alone or with DG's plug-in."""
+
+from dataclasses import dataclass
+
+from delightful.lab.cells import Program
+from delightful.lab.config import chosen, require
+from delightful.weights import parse_method
+
+STACKS = ("trl", "verl", "sb3", "rllib", "torchrl")
+ALGORITHMS = {
+    "trl": ("grpo",),
+    "verl": ("grpo",),
+    "sb3": ("ppo", "a2c"),
+    "rllib": ("ppo",),
+    "torchrl": ("a2c", "reinforce"),
+}
+
+
+@dataclass(frozen=True)
+class StackConfig:
+    method: str = chosen(
+        "dg", "pg is the framework alone, dg the same with the plug-in and unit gain"
+    )
+    stack: str = chosen("sb3", "one of the five that have a plug-in")
+    algorithm: str = chosen("ppo", "as the framework calls it; settings: experiments/stacks")
+    task: str = chosen("CartPole-v1", "small enough for a laptop; reversal is for language models")
+    steps: int = chosen(
+        20_000, "environment steps, or optimiser steps of a language model: plain learns in them"
+    )
+    records: int = chosen(20, "points of the learning curve")
+
+    def check(self) -> None:
+        name = parse_method(self.method)[0].name
+        require(name in ("pg", "dg"), "method must be pg or dg", self.method)
+        require(self.stack in STACKS, f"stack must be one of {', '.join(STACKS)}", self.stack)
+        known = ALGORITHMS[self.stack]
+        require(
+            self.algorithm in known, f"algorithm must be one of {', '.join(known)}", self.algorithm
+        )
+        require(
+            (self.task == "reversal") == (self.stack in ("trl", "verl")),
+            "task must be reversal for trl and verl, and a Gymnasium task for the others",
+            self.task,
+        )
+        require(self.records >= 1, "records must be at least 1", self.records)
+        require(self.steps >= self.records, "steps must be at least records", self.steps)
+
+
+def _seconds(config: StackConfig) -> float:
+    per_step = {"trl": 0.06, "verl": 0.3, "sb3": 8e-4, "rllib": 1.4e-3, "torchrl": 1.8e-3}
+    return per_step[config.stack] * config.steps
+
+
+TRAIN = Program(
+    "stacks/train",
+    version=1,
+    entry="delightful.paper.stacks.train:train",
+    block=1,
+    start=10.0,
+    seconds=_seconds,
+)

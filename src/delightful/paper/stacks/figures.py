@@ -1,0 +1,113 @@
+"""Learning curves of each framework, alone and with the plug-in, and what the plug-in changes."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from delightful.lab import style
+from delightful.lab.experiment import Drawing, Figure
+from delightful.lab.statistics import Estimate, t_interval
+from delightful.paper.stacks.sweep import SWEEPS
+
+TITLES = {
+    "trl": "TRL",
+    "verl": "verl",
+    "sb3": "Stable-Baselines3",
+    "rllib": "RLlib",
+    "torchrl": "torchrl",
+}
+PLAIN = "plain"
+COLOURS = {PLAIN: "pg", "delightful": "dg", "delightful, whiten=scale": "additive"}
+SPANS = {"last quarter": 0.75, "whole run": 0.0}  # of the run, from this fraction on
+
+
+def _draw(table: pl.DataFrame) -> Drawing:
+    tasks = table.select("algorithm", "task").unique(maintain_order=True).sort("task", "algorithm")
+    figure, axes = style.panels(len(tasks))
+    parts = []
+    for axis, (algorithm, task) in zip(axes, tasks.rows(), strict=True):
+        mine = table.filter(pl.col("algorithm") == algorithm, pl.col("task") == task)
+        numbers = compare(mine)
+        _panel(axis, numbers)
+        axis.set(title=f"{algorithm.upper()}, {task}", xlabel="step")
+        axis.locator_params(axis="x", nbins=4)
+        ids = (pl.lit(algorithm).alias("algorithm"), pl.lit(task).alias("task"))
+        parts.append(numbers.select(*ids, pl.all()))
+    axes[0].set_ylabel("reward" if tasks["task"][0] == "reversal" else "return")
+    style.legend(axes[0])
+    return Drawing(figure, pl.concat(parts))
+
+
+def compare(table: pl.DataFrame) -> pl.DataFrame:
+    """Of one task: each arm at every step and over spans of the run, and its lead over plain.
+
+    Arms are paired by seed, which gives all the same initial network.
+    """
+    scores = {arm(method): _scores(table, method) for method in table["method"].unique().sort()}
+    steps = table["step"].unique().sort().to_list()
+    rows = []
+    for name, found in sorted(scores.items(), key=lambda item: item[0] != PLAIN):
+        rows += [_row(name, "", "step", at, found[:, i]) for i, at in enumerate(steps)]
+        for span, start in SPANS.items():
+            over = {key: x[:, int(start * len(steps)) :].mean(axis=1) for key, x in scores.items()}
+            rows.append(_row(name, "", span, None, over[name]))
+            if name != PLAIN and PLAIN in over:
+                rows.append(_row(name, PLAIN, span, None, over[name] - over[PLAIN]))
+    return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
+
+
+def arm(method: str) -> str:
+    """What a method of this experiment is called where it is shown."""
+    if method == "pg":
+        return PLAIN
+    changed = [option for option in method.partition(":")[2].split(",") if "whiten" in option]
+    return ", ".join(["delightful", *changed])
+
+
+_SCHEMA = {
+    "arm": pl.String,
+    "less": pl.String,  # what was subtracted, seed by seed
+    "over": pl.String,
+    "step": pl.Int64,
+    "mean": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "seeds": pl.Int64,
+}
+
+
+def _row(name: str, less: str, over: str, step: int | None, scores: np.ndarray) -> tuple[Any, ...]:
+    found: Estimate = t_interval(scores)
+    return name, less, over, step, found.value, found.low, found.high, len(scores)
+
+
+def _scores(table: pl.DataFrame, method: str) -> np.ndarray:
+    """(seeds, records)."""
+    mine = table.filter(pl.col("method") == method)
+    by_seed = mine.sort("seed", "step").group_by("seed", maintain_order=True).agg("score")
+    return np.array(by_seed["score"].to_list())
+
+
+def _panel(axis: Any, numbers: pl.DataFrame) -> None:
+    for name in numbers["arm"].unique(maintain_order=True):
+        part = numbers.filter(pl.col("arm") == name, pl.col("over") == "step")
+        colour = style.colours([COLOURS.get(name, name)])[0]
+        axis.plot(part["step"], part["mean"], color=colour, label=name)
+        low, high = part["low"].to_numpy(), part["high"].to_numpy()
+        axis.fill_between(part["step"], low, high, color=colour, alpha=0.2, linewidth=0)
+
+
+def _figure(stack: str, sweep: Any) -> Figure:
+    return Figure(
+        f"stacks/{stack}",
+        "beyond the paper",
+        f"{TITLES[stack]}, plain and with DG's plug-in",
+        "Mean over seeds and its 95% Student interval; the same settings, budget and initial "
+        "networks in all arms. A point is the mean of what was finished since the last one.",
+        _draw,
+        sweep,
+    )
+
+
+FIGURES = tuple(_figure(sweep.name.partition("/")[2], sweep) for sweep in SWEEPS)

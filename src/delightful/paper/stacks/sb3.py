@@ -1,0 +1,48 @@
+"""Stable-Baselines3: PPO and A2C, with its defaults or settings with which plain PPO learns."""
+
+from typing import Any
+
+from stable_baselines3 import A2C, PPO
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.env_util import make_vec_env
+
+from delightful.paper.stacks.config import StackConfig
+from delightful.plugins.gating import DelightConfig
+from delightful.plugins.sb3 import DelightA2C, DelightPPO
+
+KINDS: dict[str, tuple[Any, Any]] = {"ppo": (PPO, DelightPPO), "a2c": (A2C, DelightA2C)}
+
+# Where its defaults would take longer to learn the task.
+SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
+    ("ppo", "CartPole-v1"): {"n_steps": 64, "batch_size": 64, "gae_lambda": 0.8, "gamma": 0.98},
+    ("ppo", "Pendulum-v1"): {"n_steps": 256, "gamma": 0.9, "learning_rate": 1e-3},
+}
+
+
+class _Returns(BaseCallback):  # type: ignore[misc]
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[tuple[int, float]] = []
+
+    def _on_step(self) -> bool:
+        for info in self.locals["infos"]:
+            if "episode" in info:
+                self.found.append((self.num_timesteps, float(info["episode"]["r"])))
+        return True
+
+
+def model(algorithm: str, task: str, delight: DelightConfig | None, seed: int) -> Any:
+    plain, gated = KINDS[algorithm]
+    env = make_vec_env(task, n_envs=4, seed=seed)
+    settings = SETTINGS.get((algorithm, task), {})
+    kind, options = (plain, {}) if delight is None else (gated, {"delight": delight})
+    return kind("MlpPolicy", env, seed=seed, device="cpu", **settings, **options)
+
+
+def scores(
+    config: StackConfig, delight: DelightConfig | None, seed: int
+) -> list[tuple[int, float]]:
+    """(step, return) of every episode."""
+    returns = _Returns()
+    model(config.algorithm, config.task, delight, seed).learn(config.steps, callback=returns)
+    return returns.found

@@ -1,0 +1,73 @@
+"""A run of any framework, as curves: the mean score of what was finished since the last record."""
+
+import contextlib
+import importlib
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from delightful.lab.cells import Curves
+from delightful.lab.errors import LabError
+from delightful.paper.stacks.config import StackConfig
+from delightful.plugins.gating import DelightConfig
+from delightful.weights import parse_method
+
+
+def train(config: StackConfig, seeds: np.ndarray) -> Curves:
+    with quiet():
+        import torch
+
+        torch.set_num_threads(1)  # one process per core
+        stack = importlib.import_module(f"delightful.paper.stacks.{config.stack}")
+        scores = [_scores(stack, config, int(seed)) for seed in seeds]
+    return {
+        "step": record_steps(config),
+        "score": np.stack([by_record(config, found) for found in scores]),
+    }
+
+
+def _scores(stack: Any, config: StackConfig, seed: int) -> list[tuple[int, float]]:
+    if config.task != "reversal":
+        import gymnasium
+
+        try:
+            gymnasium.spec(config.task)
+        except gymnasium.error.Error as error:
+            raise LabError(f"task must be one of Gymnasium's: {error}") from None
+    found: list[tuple[int, float]] = stack.scores(config, gating(config.method), seed)
+    return found
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Without the frameworks' own lines, which would tear the progress bar; errors still come."""
+    with warnings.catch_warnings(), open(os.devnull, "w") as nowhere:
+        warnings.simplefilter("ignore")
+        with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
+            yield
+
+
+def gating(method: str) -> DelightConfig | None:
+    """The plug-in's options: gains of 1, so that both arms take steps of a size."""
+    found, options = parse_method(method)
+    return DelightConfig(**options, unit_gain=True) if found.name == "dg" else None
+
+
+def record_steps(config: StackConfig) -> np.ndarray:
+    return np.linspace(0, config.steps, config.records + 1)[1:].round().astype(np.int32)
+
+
+def by_record(config: StackConfig, found: Sequence[tuple[int, float]]) -> np.ndarray:
+    """(step, score) pairs as a mean per record; where nothing was finished, the mean before it."""
+    steps = np.array([step for step, _ in found])
+    values = np.array([value for _, value in found], dtype=np.float64)
+    means: list[float] = []
+    low = -1
+    for high in record_steps(config):
+        inside = (steps > low) & (steps <= high)
+        means.append(values[inside].mean() if inside.any() else means[-1] if means else values[0])
+        low = high
+    return np.array(means)

@@ -1,0 +1,111 @@
+"""What a run of Token Reversal comes to: its error along training, in episodes or updates."""
+
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from delightful.agents.tokens.config import TokensConfig
+from delightful.lab.curves import seeds_by_steps
+from delightful.lab.drawing import at_end
+from delightful.lab.experiment import NotMeasuredError
+from delightful.paper.tokens.sweep import RIVALS
+from delightful.weights import parse_method
+
+_RUN = [*(field.name for field in fields(TokensConfig)), "seed"]  # what tells runs apart
+
+
+def with_regret(table: pl.DataFrame) -> pl.DataFrame:
+    """The table with `regret`, the average error so far, and `updates`, the gradient steps so far.
+
+    A record is the mean of equally many batches, so the mean of the records is that of them all.
+    """
+    error = pl.col("error").cast(pl.Float64)
+    records = pl.col("step").rank("ordinal").over(_RUN)
+    return table.with_columns(
+        error=error,
+        regret=error.cum_sum().over(_RUN, order_by="step") / records,
+        updates=pl.col("step") * pl.col("epochs") * pl.col("minibatches"),
+    )
+
+
+def main_runs(table: pl.DataFrame, *kept: str) -> pl.DataFrame:
+    """One config of each method: a rival's own, and for any other method that of DG.
+
+    Under --method, every rival's settings are run with the methods given, and would be mixed.
+
+    kept: settings that are varied on purpose.
+    """
+    for method in table["method"].unique().to_list():
+        mine = pl.col("method") == method
+        settings = RIVALS.get(parse_method(method)[0].name, RIVALS["dg"])
+        for name, value in settings.items():
+            if name not in kept and value in set(table.filter(mine)[name]):
+                table = table.filter(~mine | (pl.col(name) == value))
+    return table
+
+
+def ends(table: pl.DataFrame) -> pl.DataFrame:
+    """The last record of every run, with its regret."""
+    return at_end(with_regret(table))
+
+
+def at_equal_updates(table: pl.DataFrame) -> pl.DataFrame:
+    """The record of every run after as many gradient steps, the most that all of them have."""
+    rows = with_regret(table)
+    runs = rows.group_by("method", "epochs", "minibatches").agg("updates")
+    common = set.intersection(*(set(updates) for updates in runs["updates"].to_list()))
+    if not common:
+        raise NotMeasuredError("it needs records after as many gradient steps of each method")
+    return rows.filter(pl.col("updates") == max(common))
+
+
+def by_seed(rows: pl.DataFrame, metric: str, **where: Any) -> np.ndarray:
+    """`metric` of the one config that is asked for, one number per seed, from rows of `ends`."""
+    runs = seeds_by_steps(rows, metric, **where)
+    if runs.shape[1] > 1:
+        words = ", ".join(f"{name}={value}" for name, value in where.items())
+        raise NotMeasuredError(f"it needs one config with {words}, and there are several")
+    return np.asarray(runs[:, 0])
+
+
+def rivals(table: pl.DataFrame) -> list[str]:
+    """The methods that are compared, as far as they were run; DG must be one of them."""
+    there = set(table["method"].unique().to_list())
+    found = [spec for spec in RIVALS if spec in there]
+    if "dg" not in found or len(found) < 2:
+        raise NotMeasuredError("it compares dg with other methods, and not enough of them were run")
+    return found
+
+
+def by_size(rows: pl.DataFrame, field: str) -> pl.DataFrame:
+    """Of rows such as `ends` gives, those in which `field`, length or vocabulary, was varied.
+
+    The other of the two is then the one that most runs have.
+    """
+    other = {"length": "vocabulary", "vocabulary": "length"}[field]
+    usual = rows.group_by(other).len().sort("len", other, descending=[True, False])[other][0]
+    return rows.filter(pl.col(other) == usual)
+
+
+def scaled(
+    rows: pl.DataFrame, field: str, metric: str, specs: Sequence[str]
+) -> dict[str, dict[int, np.ndarray]]:
+    """`metric`, one number per seed, by method and by `field`, from rows such as `ends` gives."""
+    rows = by_size(rows, field)
+    sizes = sorted(rows[field].unique().to_list())
+    return {
+        spec: {size: by_seed(rows, metric, method=spec, **{field: size}) for size in sizes}
+        for spec in specs
+    }
+
+
+def power_laws(by_size: dict[int, np.ndarray]) -> np.ndarray:
+    """Exponents and log-coefficients of error against size, a row each, with a column per seed.
+
+    A seed's runs at different sizes have nothing in common but its number, so pairing them by it is
+    as good as any pairing.
+    """
+    return np.polyfit(np.log(list(by_size)), np.log(np.stack(list(by_size.values()))), 1)

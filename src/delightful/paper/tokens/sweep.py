@@ -1,0 +1,144 @@
+"""Which configs and seeds the figures and claims of Token Reversal need, at each scale.
+
+The quick scale has fewer values and seeds, and some of its runs are shorter than the paper's; those
+that are not are the first seeds of the paper's.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from delightful.agents.tokens.config import TASKS, TokensConfig
+from delightful.lab.cells import Sweep
+from delightful.paper.tokens.config import TRAIN
+
+RIVALS: dict[str, dict[str, Any]] = {
+    "pg": {"learning_rate": 3e-4, "epochs": 1},
+    "ppo": {"learning_rate": 3e-4, "epochs": 4},
+    "pmpo": {"learning_rate": 3e-4, "epochs": 1},
+    "dg": {"learning_rate": 1e-3, "epochs": 1},
+}
+"""What DG is compared with, and how each is run.
+
+Learning rates were the best of Figure 21a's grid in trials of up to 20 seeds: at 1e-3 PPO and PMPO
+broke down in some of them; for PG the two rates are close.
+
+With fresh actors and one update per batch, PPO is REINFORCE: its ratios are all 1. It is given four
+passes over each batch, which is how it is used.
+"""
+
+K = TokensConfig().steps
+RATES = (1e-4, 3e-4, 1e-3, 3e-3)
+LENGTHS = (5, 10, 20, 40)
+VOCABULARIES = (2, 4, 8, 16, 32, 64)
+CLIPS = (0.05, 0.1, 0.2, 0.4, 0.8)
+PENALTIES = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
+PREFERENCES = (0.0, 0.25, 0.5, 0.75, 1.0)
+ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25)
+TEMPERATURES = (0.2, 0.5, 1.0, 2.0, 5.0)
+
+_SMOKE = TokensConfig(
+    length=3,
+    prompts=2,
+    samples=4,
+    width=8,
+    layers=1,
+    heads=1,
+    feedforward=8,
+    steps=8,
+    records=4,
+)
+
+
+def base(scale: str) -> TokensConfig:
+    return _SMOKE if scale == "smoke" else TokensConfig()
+
+
+def rivals(config: TokensConfig) -> list[TokensConfig]:
+    return [replace(config, method=name, **fields) for name, fields in RIVALS.items()]
+
+
+def _some(scale: str, values: tuple[Any, ...], quick: tuple[Any, ...]) -> tuple[Any, ...]:
+    """All values at the paper's scale, some at the quick one, two of those for a smoke test."""
+    return {"paper": values, "quick": quick, "smoke": quick[:2]}[scale]
+
+
+def _steps(config: TokensConfig, scale: str, **steps: int) -> TokensConfig:
+    return replace(config, steps=steps[scale]) if scale in steps else config
+
+
+def _curves(scale: str) -> list[TokensConfig]:
+    return rivals(base(scale))
+
+
+def _scaling(scale: str) -> list[TokensConfig]:
+    config = _steps(base(scale), scale, paper=10 * K, quick=K)
+    lengths = (3, 4) if scale == "smoke" else _some(scale, LENGTHS, (5, 10, 20))
+    vocabularies = _some(scale, VOCABULARIES, (2, 8, 32))
+    longer = [replace(config, length=length) for length in lengths]
+    richer = [replace(config, vocabulary=size) for size in vocabularies]
+    return [c for varied in (*longer, *richer) for c in rivals(varied)]
+
+
+def _tuning(scale: str) -> list[TokensConfig]:
+    """The grids of PPO and PMPO with PPO's four passes, and PMPO's preferences with one pass.
+
+    With one pass KL has no gradient, and PPO no use for its clip. The rivals add the default clip
+    and preference.
+    """
+    config = base(scale)
+    penalties = _some(scale, PENALTIES, (0.0, 0.1))
+    clips = [f"ppo:clip={clip}" for clip in _some(scale, CLIPS, (0.4,))]
+    preferences = [f"pmpo:preference={p}" for p in _some(scale, PREFERENCES, (1.0,))]
+    ppo, once = replace(config, **RIVALS["ppo"]), replace(config, **RIVALS["pmpo"])
+    pmpo = replace(once, epochs=ppo.epochs)
+    grid = [(ppo, method) for method in clips] + [(pmpo, method) for method in preferences]
+    tried = [replace(c, method=method, kl=kl) for c, method in grid for kl in penalties]
+    return [*tried, *(replace(once, method=m) for m in preferences), *rivals(config)]
+
+
+def _rate(scale: str) -> list[TokensConfig]:
+    rates = _some(scale, RATES, (3e-4, 1e-3))
+    return [replace(c, learning_rate=rate) for rate in rates for c in rivals(base(scale))]
+
+
+def _extended(scale: str) -> list[TokensConfig]:
+    return rivals(_steps(base(scale), scale, paper=10 * K, quick=1200))
+
+
+def _variants(scale: str) -> list[TokensConfig]:
+    config = _steps(base(scale), scale, quick=200)
+    rewards = ("bag", "sequential")
+    kinds = [(task, reward) for reward in rewards for task in TASKS]
+    return [c for task, reward in kinds for c in rivals(replace(config, task=task, reward=reward))]
+
+
+def _all_or_nothing(scale: str) -> list[TokensConfig]:
+    config = replace(base(scale), reward="all")
+    lengths = (3,) if scale == "smoke" else _some(scale, (5, 10), (10,))
+    return [c for length in lengths for c in rivals(replace(config, length=length))]
+
+
+def _additive(scale: str) -> list[TokensConfig]:
+    config = base(scale)
+    alphas = _some(scale, ALPHAS, (0.0, 0.5, 1.0))
+    temperatures = _some(scale, TEMPERATURES, (0.5, 2.0))
+    mixtures = [
+        replace(config, method=f"additive:alpha={alpha},temperature={eta}", **RIVALS["dg"])
+        for eta in temperatures
+        for alpha in alphas
+    ]
+    return [*mixtures, *rivals(config)]
+
+
+_SEEDS = {"smoke": 2, "quick": 2, "paper": 30}
+
+CURVES = Sweep("tokens/curves", TRAIN, _curves, _SEEDS)
+SCALING = Sweep("tokens/scaling", TRAIN, _scaling, _SEEDS)
+TUNING = Sweep("tokens/tuning", TRAIN, _tuning, _SEEDS)
+RATE = Sweep("tokens/learning-rate", TRAIN, _rate, _SEEDS)
+EXTENDED = Sweep("tokens/extended", TRAIN, _extended, _SEEDS)
+VARIANTS = Sweep("tokens/variants", TRAIN, _variants, _SEEDS)
+ALL_OR_NOTHING = Sweep("tokens/all-or-nothing", TRAIN, _all_or_nothing, _SEEDS)
+ADDITIVE = Sweep("tokens/additive", TRAIN, _additive, _SEEDS)
+
+SWEEPS = (CURVES, SCALING, TUNING, RATE, EXTENDED, VARIANTS, ALL_OR_NOTHING, ADDITIVE)

@@ -1,0 +1,148 @@
+"""The benchmarks run, and the ratio they print is one."""
+
+import time
+from dataclasses import replace
+from types import ModuleType
+from typing import Any
+
+import pytest
+import torch
+
+from delightful.agents.tokens.config import TokensConfig
+from delightful.benchmarks import beside_torch, control, estimator, mnist, peak, plugins, tokens
+from delightful.benchmarks.timing import ratio
+from delightful.benchmarks.torch_tokens import Trainer
+from delightful.lab.errors import LabError
+
+
+def test_the_ratio_of_two_sleeps_is_that_of_their_lengths() -> None:
+    found = ratio(lambda: time.sleep(0.010), lambda: time.sleep(0.005), rounds=10)
+    assert found.value == pytest.approx(2.0, rel=0.25)
+    assert found.low <= found.value <= found.high
+
+
+@pytest.mark.slow
+def test_bench_estimator_measures_both_libraries() -> None:
+    figures = estimator.measure(step_rounds=3, loss_rounds=3)
+    for part in ("step", "loss", "log_prob"):
+        for name in ("torch", "jax"):
+            low, high = figures[f"{part}_ratio_{name}_interval"]
+            assert 0 < low <= figures[f"{part}_ratio_{name}"] <= high
+    text = estimator.describe(figures)
+    assert text.count("[") == 6
+
+
+@pytest.mark.slow
+def test_bench_mnist_measures_the_whole_machine_and_pytorch() -> None:
+    figures = mnist.measure(steps=40, rounds=2)
+    assert figures["seed_steps_per_second"] > 0
+    assert 0 < figures["fraction_of_matmul_peak"] < 1
+    for name in mnist.GOALS:
+        low, high = figures[f"{name}_interval"]
+        assert 0 < low <= figures[name] <= high
+    figures |= {"ratio_to_torch": 3.9, "fraction_of_matmul_peak": 0.71}
+    text = mnist.describe(figures)
+    assert "goal 4: missed" in text
+    assert "goal 0.7: held" in text
+
+
+@pytest.mark.parametrize("benchmark", [mnist, tokens])
+def test_without_torch_the_training_benchmarks_say_what_to_install(
+    benchmark: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(beside_torch, "find_spec", lambda _: None)
+    with pytest.raises(LabError, match=r"torch, which is missing: pip install .*\.$"):
+        benchmark.measure()
+
+
+def test_without_a_framework_the_plugins_benchmark_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    needy = [replace(sweep, needs=("no_such_package",)) for sweep in plugins.SWEEPS]
+    monkeypatch.setattr(plugins, "SWEEPS", needy)
+    with pytest.raises(LabError, match=r"needs a framework to measure in: pip install .*\.$"):
+        plugins.measure()
+
+
+def test_the_plugins_benchmark_holds_steps_to_the_limit() -> None:
+    figures = {"rounds": 2, "limit": 1.02}
+    for part, value in (("step", 1.01), ("update", 1.30)):
+        figures |= {f"{part}_seconds_sb3": 0.05, f"{part}_ratio_sb3": value}
+        figures[f"{part}_ratio_sb3_interval"] = [value - 0.005, value + 0.005]
+    text = plugins.describe(figures)
+    assert "1.010 [1.005, 1.015]  plain takes 50.0 ms, limit 1.02: held" in text
+    assert "missed" not in text  # the limit is that of a step
+    assert "missed" in plugins.describe(figures | {"step_ratio_sb3": 1.03})
+
+
+SMALL = TokensConfig(
+    length=2, prompts=4, samples=8, width=16, layers=1, heads=2, feedforward=16, learning_rate=0.01
+)
+
+
+@pytest.mark.slow
+def test_bench_tokens_measures_the_whole_machine_pytorch_and_growth(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(peak, "SIZES", (512,))  # the larger products take seconds
+    monkeypatch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")  # halves the time to compile
+    figures = tokens.measure(
+        steps=1,  # as many as growth has here: one program less to compile
+        rounds=2,
+        author=SMALL,
+        paper=SMALL,
+        growth={"length": (2, 3), "width": (16,)},
+        growth_seconds=0.0,
+    )
+    rate, each = figures["seed_steps_per_second"], figures["milliseconds_per_seed_step"]
+    assert rate * each == pytest.approx(1000)
+    assert 0 < figures["fraction_of_matmul_peak"] < 1
+    for name in ("milliseconds_per_seed_step", "ratio_to_torch", "fraction_of_matmul_peak"):
+        low, high = figures[f"{name}_interval"]
+        assert 0 < low <= figures[name] <= high
+    assert [list(row) for row in figures["growth"].values()] == [["2", "3"], ["16"]]
+    paper = 1000 / figures["paper_network_seed_steps_per_second"]
+    assert figures["growth"]["length"]["2"] == figures["growth"]["width"]["16"] == paper
+    assert "goal at most 10: held" in tokens.describe(figures | {"milliseconds_per_seed_step": 9.9})
+    text = tokens.describe(figures | {"milliseconds_per_seed_step": 10.1})
+    assert "goal at most 10: missed" in text
+    assert "not measured" in text
+
+
+def test_the_pytorch_side_learns_token_reversal() -> None:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # on a busy machine, several wait for each other at every operation
+    try:
+        trainer = Trainer(SMALL)
+        before, after = trainer.train(5), trainer.train(150)  # the last hundred count
+    finally:
+        torch.set_num_threads(threads)
+    assert before > 0.3
+    assert after < 0.1
+
+
+@torch.no_grad()
+def test_the_pytorch_side_samples_from_the_policy_that_it_trains() -> None:
+    trainer = Trainer(TokensConfig(length=4, width=16, layers=2, heads=2))
+    prompts = torch.randint(2, (5, 4))
+    answers = trainer.answer(prompts)
+    caches = [torch.empty(2, 5, 2, 7, 8) for _ in range(2)]
+    one_by_one = [trainer.policy(prompts, caches)[:, -1]]
+    for i in range(3):
+        one_by_one.append(trainer.policy(answers[:, i : i + 1], caches, 4 + i)[:, -1])
+    whole = trainer.policy(torch.cat([prompts, answers[:, :-1]], dim=1))[:, 3:]
+    torch.testing.assert_close(torch.stack(one_by_one, dim=1), whole)
+
+
+def test_control_says_what_was_held_and_what_was_missed() -> None:
+    found: dict[str, Any] = {"environment_steps_per_second": 1e4, "steps_per_second": 1e3}
+    found |= {"learner_steps_per_second": 250.0, "overlap": 1.4, "overlap_interval": [1.2, 1.5]}
+    for name in ("ratio_to_sb3", "ratio_to_sbx"):
+        found |= {name: 3.0, f"{name}_interval": [2.5, 3.5]}
+    for minutes, verdict in ((24.9, "held"), (25.1, "missed")):
+        tasks = {"cheetah:run": found | {"million_steps_minutes": minutes}}
+        lines = control.describe({"tasks": tasks}).splitlines()
+        assert lines[5].endswith("goal at most 1.3: missed")
+        assert lines[6].endswith(f"{minutes} minutes  goal at most 25: {verdict}")
+        assert lines[7].endswith("goal at least 5: missed")
+        assert lines[8].endswith("goal at least 1: held")

@@ -1,0 +1,268 @@
+"""The `delightful` command: what it prints, what it writes, and how it refuses."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from delightful.cli import commands
+from delightful.lab.cells import Plan
+from delightful.paper import EXPERIMENTS
+from delightful.paper.bandit.sweep import ALIGNMENT
+
+CELLS = ALIGNMENT.cells(Plan("smoke"))
+RUN = ("run", "bandit/alignment", "--scale", "smoke", "--workers", "1")
+
+
+@pytest.fixture(scope="session")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    ours = ("PYTHONUNBUFFERED", "DELIGHTFUL_STORE")  # the former hides a late broken pipe
+    kept = {name: value for name, value in os.environ.items() if name not in ours}
+    return {**kept, "XDG_CACHE_HOME": str(tmp_path_factory.getbasetemp() / "cache")}
+
+
+@pytest.fixture
+def delightful(environment: dict[str, str], tmp_path: Path) -> Any:
+    def run(*arguments: object, env: dict[str, str] | None = None, **options: Any) -> Any:
+        """The command, in an empty folder of its own."""
+        (tmp_path / "here").mkdir(exist_ok=True)
+        command = options.pop("command", [sys.executable, "-m", "delightful.cli"])
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+        return subprocess.run(
+            [*command, *map(str, arguments)],
+            **pipes,
+            text=True,
+            cwd=tmp_path / "here",
+            env={**environment, **(env or {})},
+            timeout=120,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def store(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A smoke run of one sweep; only to be read."""
+    folder = tmp_path_factory.mktemp("cli") / "store"
+    command = [sys.executable, "-m", "delightful.cli", *RUN, "--store", str(folder)]
+    subprocess.run(command, env=environment, check=True, timeout=120)
+    return folder
+
+
+def strict(text: str) -> Any:
+    """JSON as every reader takes it: no NaN."""
+    return json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        ("", "command"),
+        ("runn", "'run'"),
+        ("run bandit/trainin", "did you mean bandit/training"),
+        ("figure bandit/curve", "did you mean bandit/curves"),
+        ("claims bandit/fastr", "did you mean bandit/faster"),
+        ("export bandit/aligment --out x.csv", "did you mean bandit/alignment"),
+        ("export bandit/alignment --out x.xls", ".csv or .parquet"),
+        ("run bandit --method dgg", "one of pg, dg"),
+        ("run contexts --method mpo", "weighs whole batches"),
+        ("run bandit --sedes 3", "--sedes"),
+        ("run bandit --scale huge", "'smoke', 'quick', 'paper'"),
+        ("run bandit --seeds 0", "--seeds must be at least 1, got 0"),
+        ("run bandit --seeds -3", "--seeds must be at least 1, got -3"),
+        ("run bandit --seeds many", "--seeds"),
+        ("run bandit/training --set stepsize=1", "did you mean step_size"),
+        ("run bandit/training --set steps", "FIELD=VALUE"),
+        ("run bandit/training --set steps=few", "steps must be a whole number, got 'few'"),
+        ("run bandit --workers 0", "--workers must be at least 1, got 0"),
+        ("run bandit --workers two", "--workers"),
+        ("bench nothing", "estimator"),
+    ],
+)
+def test_a_mistake_is_answered_in_one_sentence(delightful: Any, arguments: str, part: str) -> None:
+    done = delightful(*arguments.split())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert re.fullmatch(r"delightful[^\n]*[.?]\n", done.stderr), done.stderr
+    assert part in done.stderr
+
+
+def test_a_mistake_writes_nothing(delightful: Any, tmp_path: Path) -> None:
+    delightful("run", "bandit/training", "--set", "steps=few")
+    assert list((tmp_path / "here").iterdir()) == []
+
+
+@pytest.mark.parametrize("library", ["polars", "rich", "matplotlib"])
+def test_a_light_install_says_what_to_install(delightful: Any, library: str) -> None:
+    code = f"import sys; sys.modules[{library!r}] = None; import delightful.cli.main as c"
+    command = [sys.executable, "-c", f"{code}; sys.exit(c.main())"]
+    done = delightful("list", command=command)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert re.fullmatch(r"delightful: [^\n]*\.\n", done.stderr)
+    assert "pip install 'delightful-rl[lab]'" in done.stderr
+
+
+def test_exporting_what_was_not_run_names_the_command(delightful: Any, tmp_path: Path) -> None:
+    done = delightful("export", "bandit/alignment", "--store", tmp_path, "--out", "x.csv")
+    assert done.returncode == 2
+    assert "`delightful run bandit/alignment --scale quick`" in done.stderr
+
+
+# Commands
+
+
+def test_help_lists_the_commands(delightful: Any) -> None:
+    done = delightful("--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    for word in ("list", "run", "figure", "claims", "report", "reproduce", "export", "bench"):
+        assert word in done.stdout
+
+
+def test_a_run_says_what_it_will_cost_before_it_starts(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "delightful.cli",
+        *RUN[:-1],
+        "2",
+        "--store",
+        str(tmp_path),
+    ]
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        first = process.stderr.readline()
+        assert list((tmp_path / "cells").glob("*.json")) == []
+        assert "24 cells in" in process.stderr.read()
+    assert re.match(r"24 cells to run, 0 done already: about \d+ s on 2 processes", first)
+    assert process.returncode == 0
+    assert json.loads((tmp_path / "events.jsonl").read_text().splitlines()[0])["estimate"] > 0
+
+
+def test_list_names_everything_and_what_has_been_run(delightful: Any, store: Path) -> None:
+    done = delightful("list", "--store", store)
+    assert done.returncode == 0
+    for experiment in EXPERIMENTS.values():
+        for item in (*experiment.sweeps, *experiment.figures):
+            assert (getattr(item, "id", None) or item.name) in done.stdout
+    assert f"smoke {len(CELLS)}/{len(CELLS)}" in done.stdout
+    listed = strict(delightful("list", "--json", "--store", store).stdout)
+    assert [e["name"] for e in listed["experiments"]] == list(EXPERIMENTS)
+    row = {"sweep": "bandit/alignment", "scale": "smoke", "cells": 24, "done": 24}
+    assert row in listed["runs"]
+
+
+@pytest.mark.slow
+def test_a_figure_is_drawn_twice_with_the_same_bytes(
+    delightful: Any, store: Path, tmp_path: Path
+) -> None:
+    drawn = []
+    for folder in (tmp_path / "a", tmp_path / "b"):
+        done = delightful("figure", "bandit/alignment", "--store", store, "--out", folder)
+        assert done.returncode == 0, done.stderr
+        assert str(folder / "bandit-alignment.png") in done.stdout
+        drawn.append({path.name: path.read_bytes() for path in folder.iterdir()})
+    assert sorted(drawn[0]) == [f"bandit-alignment.{s}" for s in ("csv", "png", "svg")]
+    assert drawn[0] == drawn[1]
+    assert drawn[0]["bandit-alignment.png"].startswith(b"\x89PNG")
+    assert b"</svg>" in drawn[0]["bandit-alignment.svg"]
+
+
+def test_claims_shows_verdicts_and_the_command_of_what_is_not_run(
+    delightful: Any, store: Path
+) -> None:
+    names = ("gate/favoured", "bandit/gap-vanishes", "contexts/faster")
+    done = delightful("claims", *names, "--store", store)
+    assert done.returncode == 0
+    assert "3 claims: 2 reproduced, 1 not run" in done.stdout
+    found = strict(delightful("claims", *names, "--json", "--store", store).stdout)
+    assert found["counts"] == {"reproduced": 2, "partly": 0, "not reproduced": 0, "not run": 1}
+    rows = {row["id"]: row for row in found["claims"]}
+    assert set(rows) == set(names)
+    assert rows["bandit/gap-vanishes"]["scale"] == "smoke"
+    assert rows["contexts/faster"]["verdict"] == "not run"
+    needed = "delightful run contexts/training --scale quick"
+    assert rows["contexts/faster"]["command"].startswith(needed)
+
+
+@pytest.mark.parametrize("command", ["report", "reproduce"])
+def test_a_report_is_one_page_that_needs_no_network(
+    delightful: Any, tmp_path: Path, command: str
+) -> None:
+    done = delightful(command, "gate", "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "gate" in page
+    assert "data:image/png;base64," in page
+    assert not re.search(r"""(src|href)=["']?(https?:)?//|@import|url\(""", page)
+    assert strict((tmp_path / "out" / "claims.json").read_text())
+    assert (tmp_path / "out" / "claims.md").read_text().count("\n|") > 10
+
+
+def test_exports_to_csv_and_parquet_are_the_same_table(
+    delightful: Any, store: Path, tmp_path: Path
+) -> None:
+    files = [tmp_path / "x.csv", tmp_path / "x.parquet"]
+    for file in files:
+        done = delightful("export", "bandit/alignment", "--store", store, "--out", file)
+        assert done.returncode == 0, done.stderr
+    parquet = pl.read_parquet(files[1])
+    assert pl.read_csv(files[0], schema=parquet.schema).equals(parquet)
+    assert set(CELLS[0].key["config"]) | {"seed", "step", "misalignment"} == set(parquet.columns)
+    assert parquet.height == sum(cell.seeds for cell in CELLS)
+
+
+def test_the_store_is_the_options_then_the_environments_then_results(
+    delightful: Any, tmp_path: Path
+) -> None:
+    env = {"DELIGHTFUL_STORE": str(tmp_path / "environment")}
+    delightful(*RUN, "--store", tmp_path / "option", env=env)
+    assert (tmp_path / "option" / "cells").exists()
+    assert not (tmp_path / "environment").exists()
+    delightful(*RUN, env=env)
+    assert (tmp_path / "environment" / "cells").exists()
+    assert list((tmp_path / "here").iterdir()) == []
+    delightful(*RUN)
+    assert (tmp_path / "here" / "results" / "cells").exists()
+
+
+# Pipes
+
+
+def test_piping_into_head_gives_its_line_and_no_complaint(delightful: Any, store: Path) -> None:
+    line = f"{sys.executable} -m delightful.cli claims gate --json --store {store} | head -1"
+    done = delightful(command=["bash", "-c", line])
+    assert (done.stdout, done.stderr) == ("{\n", "")
+
+
+@pytest.mark.parametrize("arguments", ["list", "list --json", "claims gate/favoured --json"])
+def test_a_reader_that_has_gone_is_no_error(delightful: Any, store: Path, arguments: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = delightful(*arguments.split(), "--store", store, stdout=writer)
+    os.close(writer)
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("command", "names", "alone"),
+    [
+        ("train", [], True),
+        ("bench", ["control"], True),
+        ("bench", ["mnist"], False),
+        ("run", ["control"], False),
+    ],
+)
+def test_one_run_of_control_has_the_machine(command: str, names: list[str], alone: bool) -> None:
+    assert commands._is_alone(Namespace(command=command, names=names)) is alone

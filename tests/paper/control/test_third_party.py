@@ -1,0 +1,132 @@
+"""Agents that are not ours: their scores, and ours beside them."""
+
+import polars as pl
+import pytest
+from made_up import GOOD, runs
+
+from delightful.lab import style
+from delightful.lab.cells import Plan
+from delightful.lab.errors import LabError
+from delightful.lab.experiment import NotMeasuredError
+from delightful.paper.control import public_scores, scores, third_party
+from delightful.paper.control.claims.third_party import tuned
+from delightful.paper.control.figures import baseline
+from delightful.paper.control.figures import third_party as drawn
+from delightful.paper.control.sweep import EXTERNAL
+
+TWO = ("cheetah:run", "ball_in_cup:catch")
+BESIDE = sorted({cell.config.task for cell in EXTERNAL.cells(Plan("quick"))})
+
+
+def beside_sac(tasks, every=1):
+    """DG at 900 and SAC at 300."""
+    ours = runs(dict.fromkeys(tasks, GOOD))
+    theirs = runs({task: {"x": 300.0} for task in tasks}).drop("method")
+    theirs = theirs.with_columns(agent=pl.lit("SAC (SBX)"), every=pl.lit(every))
+    return pl.concat([ours, theirs], how="diagonal")
+
+
+@pytest.fixture
+def public(tmp_path, monkeypatch):
+    """A file of public scores."""
+    path = tmp_path / "scores.csv"
+    path.write_text(
+        "source,algo,task,action_repeat,env_steps,mean\n"
+        "a,MPO,cheetah-run,1,500,600\na,MPO,cheetah-run,1,1200,950\na,MPO,cup-catch,1,1000,990\n"
+        "b,SAC,cheetah-run,2,1000,999\nb,SAC,cheetah-jump,1,1000,999\nc,D4PG,cheetah-run,1,9000,1\n"
+    )
+    monkeypatch.setenv(public_scores.VARIABLE, str(path))
+    return path
+
+
+def test_others_are_compared_at_the_step_nearest_to_ours(public):
+    found = public_scores.read(public)
+    assert set(found["agent"]) == {"a MPO", "c D4PG"}  # others repeat frames, or have another task
+    table = beside_sac(TWO)
+    runs_, others = third_party.with_regret(third_party.beside(table))
+    assert set(others["agent"]) == {"a MPO"}  # 9,000 steps are not near 1,000
+    assert sorted(others["score"].to_list()) == [950.0, 990.0]
+    assert set(runs_["best"].to_list()) == {950.0, 990.0}
+    with style.context():
+        for draw in (drawn.along, drawn.by_task):
+            assert "a MPO" in set(draw(table).numbers["agent"])
+
+
+def test_there_is_room_for_many_agents_of_others(public):
+    """With too little room for their names, Matplotlib warns, and panels vanish."""
+    rows = [f"{k},MPO,{task},1,1000,{50 * k}" for task in TWO for k in range(18)]
+    public.write_text("\n".join(["source,algo,task,action_repeat,env_steps,mean", *rows]))
+    with style.context():
+        for draw in (drawn.along, drawn.by_task):
+            drawing = draw(beside_sac(TWO))
+            style.images(drawing.figure)
+            (axis,) = drawing.figure.axes
+            assert len(axis.get_legend().get_texts()) == 20
+            assert axis.get_position().height > 0.5
+
+
+@pytest.mark.parametrize(
+    ("every", "score", "verdict"),
+    [
+        (1, 400, "reproduced"),
+        (1, 990, "not reproduced"),  # DG is behind a tuned MPO, whatever SAC does
+        (4, 400, "partly"),  # SAC cut short is not tuned
+    ],
+)
+def test_tuned_agents_are_beaten_if_sac_and_a_public_mpo_are(public, every, score, verdict):
+    rows = [f"a,MPO,{task},1,1000,{score}" for task in BESIDE]
+    rows += [f"a,DREAMERV3,{task},1,1000,990" for task in BESIDE]  # which the sentence leaves out
+    public.write_text("\n".join(["source,algo,task,action_repeat,env_steps,mean", *rows]))
+    finding = tuned(beside_sac(BESIDE, every))
+    assert finding.verdict == verdict
+    assert "a MPO" in finding.note
+
+
+def test_public_scores_on_some_of_the_tasks_are_compared_there(public):
+    finding = tuned(beside_sac(BESIDE))
+    assert "public scores: a MPO 0 on 1 of 7 tasks, DG 1" in finding.note  # 950; DG ends below 900
+    assert finding.verdict == "not reproduced"
+    public.write_text("algo,task,env_steps,mean\nMPO,cheetah-run,1000,400\n")
+    assert tuned(beside_sac(BESIDE)).verdict == "partly"
+
+
+def test_without_public_scores_sac_alone_is_compared():
+    assert tuned(beside_sac(BESIDE)).verdict == "partly"  # no tuned MPO
+    with pytest.raises(NotMeasuredError, match=r"scores of MPO.* so far regret.* 7 of 28 tasks"):
+        tuned(beside_sac(BESIDE, every=4))  # nor a tuned SAC
+    with pytest.raises(NotMeasuredError, match="a quarter of the tasks"):
+        tuned(beside_sac(TWO))
+    with pytest.raises(NotMeasuredError, match="SAC"):
+        tuned(runs({"cheetah:run": GOOD}))
+
+
+def test_a_file_of_scores_that_cannot_be_used_is_named(tmp_path):
+    with pytest.raises(LabError, match="no such"):
+        public_scores.read(tmp_path / "no such file.csv")
+    path = tmp_path / "words.csv"
+    path.write_text("algo,task,env_steps,mean\nMPO,cheetah-run,1M,900\n")
+    with pytest.raises(LabError, match=r"words.csv.*1M"):
+        public_scores.read(path)
+    path = tmp_path / "other.csv"
+    path.write_text("algo,task\nMPO,cheetah-run\n")
+    with pytest.raises(LabError, match="no column env_steps and no mean"):
+        public_scores.read(path)
+
+
+def test_a_baseline_is_drawn_beside_public_scores_of_its_steps(tmp_path, monkeypatch):
+    table = runs({"cheetah:run": {"mpo": 3.0}, "walker:run": {"mpo": 2.0}})
+    end = int(table["steps"].max())
+    path = tmp_path / "scores.csv"
+    rows = [
+        f"MPO,cheetah-run,{end},645",
+        f"MPO,cheetah-run,{2 * end},700",
+        f"PPO,walker-run,{end},1",
+    ]
+    path.write_text("\n".join(["algo,task,env_steps,mean", *rows]))
+    with style.context():
+        alone = baseline.along(table).numbers
+        monkeypatch.setenv("DELIGHTFUL_SCORES", str(path))
+        beside = baseline.along(table)
+    assert alone["final"].drop_nulls().to_list() == scores.final(table)["final"].to_list()
+    assert beside.numbers["score"].drop_nulls().to_list() == [645.0]
+    assert [len(axis.lines) for axis in beside.figure.axes] == [2, 1]

@@ -1,0 +1,254 @@
+"""Claims of runs that a user changed, of a single seed, and without any error.
+
+By `--method` or `--set` one method may stand for several configs that a sweep tells apart, or what
+a claim compares may be left with a single value. Then a claim is decided on what it says it is, or
+it is "not run".
+"""
+
+import contextlib
+import functools
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+
+from delightful.agents.tokens.training import MEASURED
+from delightful.lab.cells import Plan
+from delightful.lab.experiment import VERDICTS, NotMeasuredError
+from delightful.lab.store import Store
+from delightful.paper.tokens import EXPERIMENT
+from delightful.paper.tokens.sweep import CURVES, RATE, RIVALS, SCALING, VARIANTS
+
+CLAIMS = {claim.id.removeprefix("tokens/"): claim for claim in EXPERIMENT.claims}
+SWEEPS = {sweep.name: sweep for sweep in EXPERIMENT.sweeps}
+REPRODUCED, PARTLY, NOT = VERDICTS[:3]
+
+
+def changed(*methods, scale="paper", **fields):
+    changes = {name: str(value) for name, value in fields.items()}
+    return Plan(scale, methods=methods, changes=changes)
+
+
+OF_LENGTHS, OF_VOCABULARIES = (
+    {f"graceful-{field}", f"exponent-{field}"} for field in ("length", "vocabulary")
+)
+OF_VALUES = {"tuned-dg", "tuned-ppo", "tuned-pmpo", "best-additive", "dg-beside-additive"}
+OF_MIXTURES = {"best-additive", "additive-beats-pg", "additive-below-dg"}
+# Whether each of these has one config per setting depends on the rates that were found best.
+OF_GRIDS = {"tuned-ppo", "tuned-pmpo", "ppo-clip", "ppo-kl", "tuning-does-not-help"}
+PLANS = {  # with the claims that cannot be decided on its runs
+    "paper": (changed(), set()),
+    "quick": (changed(scale="quick"), set()),
+    # A power law takes three sizes, and a value of the paper's as many batches.
+    "smoke": (changed(scale="smoke"), OF_VALUES | {"power-law"}),
+    "dg alone": (changed("dg"), set(CLAIMS) - {"tuned-dg", "dg-beside-additive"}),
+    "pg and awr": (changed("pg", "awr"), set(CLAIMS)),
+    "every rival": (changed(*RIVALS), OF_MIXTURES | {"pmpo-boundary"}),
+    "every rival alike": (
+        changed(*RIVALS, learning_rate=1e-3, epochs=1),
+        OF_MIXTURES | {"tuning-does-not-help", "ppo-clip", "pmpo-boundary", "learning-rates"},
+    ),
+    "steps": (changed(steps=500), OF_VALUES),
+    "rate": (changed(learning_rate=1e-3), {"learning-rates"}),
+    "one pass": (changed(epochs=1), set()),
+    "minibatches": (changed(minibatches=2), set()),
+    "penalty": (changed(kl=0.1), {"ppo-clip", "ppo-kl"}),
+    "task": (changed(task="copy"), set()),
+    "reward": (changed(reward="all"), {"sequential-gap"}),
+    "length": (changed(length=10), OF_LENGTHS | {"power-law"}),
+    "vocabulary": (changed(vocabulary=4), OF_VOCABULARIES | {"power-law"}),
+}
+SOME = {  # plans that matter to the claims of these sweeps alone
+    "quick": {"scaling", "tuning", "extended", "variants"},
+    "every rival alike": {"curves", "scaling", "tuning", "learning-rate", "additive"},
+    "one pass": {"curves", "scaling", "tuning"},
+    "steps": {"curves", "extended"},
+    "rate": {"curves", "tuning", "learning-rate"},
+    "minibatches": {"curves", "tuning"},
+    "penalty": {"tuning"},
+    "task": {"variants"},
+    "reward": {"variants"},
+    "length": {"scaling"},
+    "vocabulary": {"scaling"},
+}
+CASES = [
+    (plan, name, name in lacking)
+    for plan, (_, lacking) in PLANS.items()
+    for name, claim in CLAIMS.items()
+    if plan not in SOME or claim.sweep.name.removeprefix("tokens/") in SOME[plan]
+]
+
+
+def better(config):
+    """DG clearly the best everywhere, and by more where it is harder."""
+    harder = 1 + math.log(config.length * config.vocabulary) / 3
+    start = {"dg": 0.05, "pg": 0.1, "ppo": 0.12, "pmpo": 0.11}
+    harder = harder**0.1 if config.method == "dg" else harder
+    return start.get(config.method, 0.08) * harder * (1.1 if config.reward == "sequential" else 1)
+
+
+def flawless(_):
+    return 0.0
+
+
+def flawless_dg(config):
+    return 0.0 if config.method == "dg" else better(config)
+
+
+@pytest.fixture(scope="module")
+def table(runs):
+    """The runs of a sweep under one of the plans, of which several claims are checked."""
+
+    @functools.cache
+    def of(sweep, plan, seeds, error=better):
+        return runs(SWEEPS[sweep], error, PLANS[plan][0], seeds)
+
+    return of
+
+
+def decided(name, rows):
+    finding = CLAIMS[name].check(rows)
+    assert finding.verdict in (REPRODUCED, PARTLY, NOT)
+    assert math.isfinite(finding.value)
+    assert finding.measures
+    assert "nan" not in finding.text + finding.note
+    return finding
+
+
+@pytest.mark.parametrize(("plan", "name", "lacks"), CASES)
+def test_a_claim_is_decided_just_if_the_runs_have_what_it_compares(table, plan, name, lacks):
+    rows = table(CLAIMS[name].sweep.name, plan, 4)
+    if plan == "every rival" and name in OF_GRIDS:
+        with contextlib.suppress(NotMeasuredError):
+            decided(name, rows)
+    elif lacks:
+        with pytest.raises(NotMeasuredError, match=r"^[a-z].+[^.]$"):
+            CLAIMS[name].check(rows)
+    else:
+        decided(name, rows)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [n for p, n, lacks in CASES if p == "every rival" and not lacks and n not in OF_GRIDS],
+)
+def test_no_config_of_a_method_is_mixed_with_another(runs, table, name):
+    sweep = CLAIMS[name].sweep
+
+    def error(config):
+        """Nothing like it, if a method's settings are not those it is compared with."""
+        own = dict(RIVALS[config.method])
+        if sweep is RATE:
+            del own["learning_rate"]
+        mine = all(getattr(config, field) == value for field, value in own.items())
+        return better(config) if mine else 0.001
+
+    finding = CLAIMS[name].check(runs(sweep, error, PLANS["every rival"][0], 4))
+    expected = CLAIMS[name].check(table(sweep.name, "paper", 4))
+    assert finding.value == pytest.approx(expected.value, abs=1e-6)
+    assert finding.verdict == expected.verdict
+
+
+# A single seed, which has no interval
+
+BY_VALUE = {"power-law", "tuned-dg", "tuned-ppo", "tuned-pmpo", "ppo-clip", "ppo-kl"}
+BY_VALUE |= {"sequential-gap", "best-additive", "dg-beside-additive"}
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_one_seed_reproduces_nothing_that_takes_an_interval(table, name):
+    plan = "paper" if name in PLANS["smoke"][1] else "smoke"
+    finding = CLAIMS[name].check(table(CLAIMS[name].sweep.name, plan, 1))
+    assert math.isfinite(finding.value)
+    assert name in BY_VALUE or finding.verdict != REPRODUCED
+    assert name in BY_VALUE or math.isnan(finding.low)
+
+
+@pytest.mark.parametrize("gain", [0.01, -0.01])
+def test_without_an_interval_the_value_says_whether_a_penalty_helps(runs, gain):
+    claim = CLAIMS["ppo-kl"]
+    finding = claim.check(runs(claim.sweep, lambda c: 0.2 - gain * (c.kl > 0), None, 1))
+    assert finding.verdict == (NOT if gain > 0 else REPRODUCED)
+
+
+def test_one_seed_shows_the_smallest_gap_too(runs):
+    claim = CLAIMS["lower-error"]
+    errors = {"pg": 0.3, "ppo": 0.15, "pmpo": 0.4, "dg": 0.2}
+    finding = claim.check(runs(claim.sweep, lambda c: errors[c.method], None, 1))
+    assert (finding.verdict, finding.value) == (NOT, pytest.approx(-0.05))
+
+
+# No errors at all, and no differences
+
+
+@pytest.mark.parametrize(("error", "seeds"), [(flawless, 4), (flawless_dg, 1)])
+@pytest.mark.parametrize("name", CLAIMS)
+def test_runs_without_any_error_are_decided_too(table, name, error, seeds):
+    rows = table(CLAIMS[name].sweep.name, "quick", seeds, error)
+    if name in ("power-law", "exponent-length", "exponent-vocabulary"):
+        with pytest.raises(NotMeasuredError, match="errors above 0"):
+            CLAIMS[name].check(rows)
+        return
+    finding = CLAIMS[name].check(rows)
+    assert finding.verdict in (REPRODUCED, PARTLY, NOT)
+    if name != "ppo-clip" or error is flawless_dg:  # 0/0 is no number
+        assert math.isfinite(finding.value)
+    if error is flawless:
+        assert finding.verdict != REPRODUCED or name in BY_VALUE
+
+
+def test_a_line_through_errors_that_do_not_differ_is_perfect(runs):
+    assert CLAIMS["power-law"].check(runs(SCALING, lambda _: 0.25, None, 1)).value == 1
+
+
+# Values of one config only
+
+
+PASSES = changed("ppo:clip=0.1", "ppo:clip=0.4", "dg", learning_rate=3e-4)
+
+
+@pytest.mark.parametrize(("name", "value"), [("ppo-clip", 1.0), ("ppo-kl", 0.0)])
+def test_settings_of_ppo_are_compared_with_equally_many_passes(runs, name, value):
+    # Each clip is run with one pass and with four: what differs is due to the passes alone.
+    rows = runs(CLAIMS[name].sweep, lambda c: 0.1 if c.epochs == 4 else 0.3, PASSES)
+    assert CLAIMS[name].check(rows).value == pytest.approx(value, abs=0.01)
+
+
+def windows(config):
+    """An error of 0.5 that falls to 0 in 1000 gradient steps, whoever makes them; the mean over
+    the batches of each record."""
+    per_record = config.steps * config.epochs / config.records
+    middle = (np.arange(config.records) + 0.5) * per_record
+    return 0.5 * np.clip(1 - middle / 1000, 0, None) if config.method in ("ppo", "dg") else 0.5
+
+
+@pytest.mark.parametrize("records", [4, None])
+def test_learners_alike_per_gradient_step_are_equally_fast(runs, records):
+    # Per episode PPO, which makes four times as many, is the faster.
+    finding = CLAIMS["faster"].check(runs(CURVES, windows, records=records))
+    assert finding.value == pytest.approx(0, abs=1e-6)
+    assert finding.verdict == NOT
+    assert "DG, PPO, after" in finding.measures
+    assert "PPO: -0." in finding.note.partition("per episode: ")[2]
+
+
+def test_without_a_record_at_as_many_gradient_steps_nothing_is_compared(runs):
+    with pytest.raises(NotMeasuredError, match="records after as many"):
+        CLAIMS["faster"].check(runs(CURVES, better, records=2))
+    # Of methods with as many passes each has them all.
+    decided("faster", runs(CURVES, better, PLANS["one pass"][0], records=2))
+
+
+def test_the_tables_of_these_tests_are_such_as_a_store_gives(runs, tmp_path):
+    store, plan = Store(tmp_path), changed(scale="smoke")
+    store.prepare()
+    cells = VARIANTS.cells(plan)
+    for cell in cells:
+        steps = np.arange(2, 9, 2, dtype=np.int32)
+        curves = {name: np.full((2, 4), 0.25, np.float32) for name in MEASURED}
+        store.write(cell, {"step": steps, **curves}, 1.0)
+    stored, made = store.table(cells), runs(VARIANTS, better, plan, 2)
+    assert dict(stored.schema) == dict(made.schema)
+    measured = ["error", "measured_reward", "gate_good", "gate_bad", "surprisal"]
+    assert stored.drop(measured).sort(pl.all()).equals(made.drop(measured).sort(pl.all()))
