@@ -8,21 +8,21 @@ import numpy as np
 import polars as pl
 import pytest
 
-from delightful.lab.cells import Plan, Sweep
+from delightful.lab.cells import Cell, Plan, Sweep
 
 Measured = Callable[[Any], Any]
 """Gives for a config its metrics, each as a number, as one for each record, or as an array that
 broadcasts to (seeds, records)."""
 
 
-_KNOWN: dict[tuple[str, str], list[Any]] = {}
+_KNOWN: dict[tuple[str, str], list[Cell]] = {}
 
 
-def _configs(sweep: Sweep, plan: Plan) -> list[Any]:
-    """The configs of a plan; checking their methods takes longer than all the rest."""
+def _cells(sweep: Sweep, plan: Plan) -> list[Cell]:
+    """The cells of a plan; checking their methods takes longer than all the rest."""
     key = (sweep.name, plan.options)
     if key not in _KNOWN:
-        _KNOWN[key] = [cell.config for cell in sweep.cells(replace(plan, seeds=1))]
+        _KNOWN[key] = sweep.cells(replace(plan, seeds=1))
     return _KNOWN[key]
 
 
@@ -44,10 +44,8 @@ def runs_of(
     rng = np.random.default_rng(0)
     # The seeds differ, so that there are intervals, and their mean is what was asked for.
     spread = np.linspace(-0.01, 0.01, seeds)[:, None] if seeds > 1 else np.zeros((1, 1))
-    configs = [
-        replace(config, records=records or config.records)
-        for config in _configs(sweep, plan or Plan("paper"))
-    ]
+    cells = _cells(sweep, plan or Plan("paper"))
+    configs = [replace(cell.config, records=records or cell.config.records) for cell in cells]
     columns: dict[str, list[np.ndarray]] = {name: [] for name in ("seed", "step", *metrics)}
     for config in configs:
         shape = (seeds, config.records)
@@ -60,6 +58,8 @@ def runs_of(
             columns[name].append(np.broadcast_to(values, shape).ravel().astype(dtype))
     rows = np.repeat(np.arange(len(configs)), [seeds * config.records for config in configs])
     fields = pl.DataFrame([asdict(config) for config in configs]).cast({pl.Int64: pl.Int32})
+    roles = [(cell.role, " ".join(cell.varied)) for cell in cells]
+    fields = fields.hstack(pl.DataFrame(roles, schema=["role", "varied"], orient="row"))
     table = pl.DataFrame({name: np.concatenate(parts) for name, parts in columns.items()})
     return table.with_columns(fields[rows])  # the config's columns come last, as in a store
 

@@ -7,7 +7,6 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Iterable
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -163,7 +162,7 @@ def list_everything(options: Namespace) -> None:
             mine = [r for r in runs if r["sweep"] == sweep.name]
             done = ", ".join(f"{r['scale']} {r['done']}/{r['cells']}" for r in mine)
             print(f"  sweep   {sweep.name:<26} cells done: {done}")
-            print(f"  {'':<34} fields: {', '.join(_fields(sweep))}")
+            print(f"  {'':<34} fields: {', '.join(sweep.fields)}")
         for claim in experiment.claims:
             print(f"  claim   {claim.id:<26} {claim.where}")
 
@@ -174,7 +173,7 @@ def _listing(experiment: Experiment) -> dict[str, Any]:
         "title": experiment.title,
         "section": experiment.section,
         "figures": [{"id": f.id, "number": f.number, "title": f.title} for f in experiment.figures],
-        "sweeps": [{"name": s.name, "fields": _fields(s)} for s in experiment.sweeps],
+        "sweeps": [{"name": s.name, "fields": s.fields} for s in experiment.sweeps],
         "claims": [
             {"id": c.id, "where": c.where, "sentence": c.sentence} for c in experiment.claims
         ],
@@ -185,10 +184,6 @@ def _done(sweep: Sweep, scale: str, store: Store) -> dict[str, Any]:
     cells = sweep.cells(Plan(scale))
     done = sum(store.state(cell) == "done" for cell in cells)
     return {"sweep": sweep.name, "scale": scale, "cells": len(cells), "done": done}
-
-
-def _fields(sweep: Sweep) -> list[str]:
-    return [field.name for field in fields(sweep.configs("smoke")[0])]
 
 
 def run_sweeps(options: Namespace) -> None:

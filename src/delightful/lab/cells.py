@@ -9,19 +9,20 @@ import dataclasses
 import hashlib
 import importlib
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from delightful.lab.config import Config, canonical, change, has_method
-from delightful.lab.errors import LabError
+from delightful.lab.errors import LabError, unknown
 
 SCALES = ("smoke", "quick", "paper")
+DEFAULT = "default"  # what a point varies that is on no grid
 
 Curves = Mapping[str, np.ndarray]
 """`step` of shape (records,), and each metric of shape (seeds, records)."""
@@ -66,6 +67,9 @@ class Cell:
     config: Config
     first_seed: int
     seeds: int
+    # What it is there for in its sweep, as in Point; no part of its key.
+    role: str = field(default="main", compare=False)
+    varied: tuple[str, ...] = field(default=(DEFAULT,), compare=False)
 
     @cached_property
     def key(self) -> dict[str, Any]:
@@ -84,9 +88,9 @@ class Cell:
 
     def __str__(self) -> str:
         last = self.first_seed + self.seeds - 1
-        method = self.config.method if has_method(self.config) else "another's"
-        task = f" {self.config.task}" if hasattr(self.config, "task") else ""
-        return f"{self.program.name}{task} {method} seeds {self.first_seed}–{last}"
+        words = [getattr(self.config, name, "") for name in ("task", "method")]
+        what = " ".join([self.program.name, *filter(None, words)])
+        return f"{what} seeds {self.first_seed}–{last}"
 
     def run(self, folder: Path | None = None) -> Curves:
         """folder: where a program that can go on keeps what it needs for that."""
@@ -134,18 +138,27 @@ class Plan:
         return " ".join(words)
 
 
+class Point(NamedTuple):
+    """One config of a sweep, and what it is there for. Figures and claims select runs by it."""
+
+    config: Config
+    role: str = "main"  # the method that a section is about; or "rival", "oracle", "third-party"
+    varied: str = DEFAULT  # the quantity that differs from the defaults, in a grid
+    program: Program | None = None  # by default the sweep's
+
+
 @dataclass(frozen=True)
 class Sweep:
-    """The cells that a figure or claim needs: configs and seeds, at each scale."""
+    """The cells that a figure or claim needs: points and seeds, at each scale."""
 
     name: str
     program: Program
-    configs: Callable[[str], list[Config]]  # scale -> configs
+    points: Callable[[str], list[Point]]  # scale -> points
     seeds: Mapping[str, int]  # scale -> number of seeds
     needs: tuple[str, ...] = ()  # packages that running it imports, beyond the lab's
     extra: str = ""  # of ours, which installs them
     in_part: bool = False  # whether figures and claims can use what has been run, if not all has
-    beside: "Sweep | None" = None  # another, whose runs its figures and claims need too
+    fixed: tuple[str, ...] = ()  # fields that --set may not change, since a baseline shares them
 
     @property
     def missing(self) -> str:
@@ -156,21 +169,62 @@ class Sweep:
         names = " and ".join(absent)
         return f"{self.name} needs {names}: pip install 'delightful-rl[lab,{self.extra}]'"
 
+    @property
+    def fields(self) -> list[str]:
+        """The names of its configs' fields."""
+        names = (f.name for p in self.points("smoke") for f in dataclasses.fields(p.config))
+        return list(dict.fromkeys(names))
+
     def cells(self, plan: Plan) -> list[Cell]:
-        configs = self.configs(plan.scale)
+        """The cells of a plan; a config that is on several grids is one cell."""
+        self._check_changes(plan.changes)
+        points = self.points(plan.scale)
         if plan.methods:
-            ours = [c for c in configs if has_method(c)]
-            others = [c for c in configs if not has_method(c)]
-            configs = [dataclasses.replace(c, method=m) for c in ours for m in plan.methods]
-            configs += others
+            points = _with_methods(points, plan.methods)
+        found: dict[tuple[Program, Config, str], dict[str, None]] = {}
         try:
-            configs = [canonical(change(c, plan.changes, self.name)) for c in configs]
+            for config, role, varied, program in points:
+                fields = {f.name for f in dataclasses.fields(config)}
+                mine = {name: text for name, text in plan.changes.items() if name in fields}
+                changed = canonical(change(config, mine, self.name))
+                found.setdefault((program or self.program, changed, role), {})[varied] = None
         except ValueError as error:
             raise LabError(f"{error}.") from None
         total = plan.seeds or self.seeds[plan.scale]
-        more = self.beside.cells(plan) if self.beside else []
-        return more + [
-            Cell(self.program, config, first, min(self.program.block, total - first))
-            for config in dict.fromkeys(configs)
-            for first in range(0, total, self.program.block)
+        return [
+            Cell(program, config, first, min(program.block, total - first), role, tuple(varied))
+            for (program, config, role), varied in found.items()
+            for first in range(0, total, program.block)
         ]
+
+    def _check_changes(self, changes: Mapping[str, str]) -> None:
+        known = self.fields if changes else []
+        for name in changes:
+            if name not in known:
+                raise unknown(f"field of {self.name}", name, known)
+            if name in self.fixed:
+                raise LabError(
+                    f"{name} cannot be changed in {self.name}: its third-party baseline has the "
+                    "default; name the other sweeps alone."
+                )
+
+
+def _with_methods(points: list[Point], specs: Sequence[str]) -> list[Point]:
+    """The points with other methods in place of their own.
+
+    A method that the sweep has settings for keeps these; any other takes those of the main method.
+    Points without a method, of third-party baselines, stay.
+    """
+    ours = [point for point in points if has_method(point.config)]
+    main = next((p for p in ours if p.role == "main"), ours[0]).config.method
+    found = [point for point in points if not has_method(point.config)]
+    for spec in specs:
+        own = [point for point in ours if _name(point.config.method) == _name(spec)]
+        for point in own or [p for p in ours if _name(p.config.method) == _name(main)]:
+            role = point.role if own else "rival"
+            found.append(point._replace(config=replace(point.config, method=spec), role=role))
+    return found
+
+
+def _name(spec: str) -> str:
+    return spec.partition(":")[0]

@@ -3,15 +3,16 @@
 import dataclasses
 import math
 import typing
+from collections.abc import Mapping
 from typing import Any
 
 from delightful.lab.errors import LabError, unknown
 from delightful.weights import canonical_method
 
 Config = Any
-"""A frozen dataclass of int, float, str and bool fields, one of them `method` unless the agent is
-not ours, with a `check()` that raises ValueError for values that make no sense. Floats are traced,
-the rest is static. An agent of others' has `AS_OURS`: fields of ours whose defaults it takes."""
+"""A frozen dataclass of int, float, str and bool fields, with a `check()` that raises ValueError
+for values that make no sense. Floats are traced, the rest is static. It has a field `method` unless
+it is that of a third-party baseline."""
 
 
 def stated(default: Any, where: str) -> Any:
@@ -46,25 +47,17 @@ def canonical(config: Config) -> Config:
 
 
 def has_method(config: Config) -> bool:
-    """Whether it runs one of ours; an agent of others' has none."""
+    """Whether it trains with a registered method; a third-party baseline does not."""
     return any(field.name == "method" for field in dataclasses.fields(config))
 
 
-def change(config: Config, changes: dict[str, str], owner: str) -> Config:
+def change(config: Config, changes: Mapping[str, str], owner: str) -> Config:
     """`config` with fields replaced by values given as text, as on the command line."""
     types = typing.get_type_hints(type(config))
-    values = {}
-    for name, text in changes.items():
-        if name not in types and not has_method(config):
-            if name in config.AS_OURS:
-                raise LabError(
-                    f"{name} cannot be changed in {owner}: {config.agent}, beside which our runs "
-                    "are shown, has its default; name the other sweeps alone."
-                )
-            continue  # it is meant for the runs of ours beside it
+    for name in changes:
         if name not in types:
             raise unknown(f"field of {owner}", name, types)
-        values[name] = _value(name, text, types[name])
+    values = {name: _value(name, text, types[name]) for name, text in changes.items()}
     return dataclasses.replace(config, **values)
 
 

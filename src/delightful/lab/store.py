@@ -129,7 +129,7 @@ class Store:
             raise cannot_write(self.path, error) from None
 
     def table(self, cells: Iterable[Cell]) -> pl.DataFrame | None:
-        """All cells' curves in one table, the config as columns; None if any is missing.
+        """All cells' curves in one table, config and roles as columns; None if any is missing.
 
         A metric that is called like a field of the config, `reward` say, reads `measured_reward`.
         """
@@ -142,7 +142,9 @@ class Store:
             part = part.rename(
                 {name: f"measured_{name}" for name in config if name in part.columns}
             )
-            parts.append(part.with_columns(**{name: pl.lit(v) for name, v in config.items()}))
+            columns = {name: pl.lit(value) for name, value in config.items()}
+            columns |= {"role": pl.lit(cell.role), "varied": pl.lit(" ".join(cell.varied))}
+            parts.append(part.with_columns(**columns))
         return pl.concat(parts, how="diagonal") if parts else None
 
     @contextlib.contextmanager

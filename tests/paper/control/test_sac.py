@@ -11,7 +11,7 @@ from delightful.agents.control.config import ControlConfig
 from delightful.lab.cells import Plan
 from delightful.lab.errors import LabError
 from delightful.paper.control import sac
-from delightful.paper.control.config import SacConfig
+from delightful.paper.control.config import SHARED, SacConfig
 from delightful.paper.control.sweep import EXTERNAL
 
 TASKS = (
@@ -48,10 +48,10 @@ def test_an_episode_comes_about_again_to_the_byte(name):
 
 def test_what_it_takes_of_ours_cannot_be_changed_for_ours_alone():
     taken = {field.name for field in dataclasses.fields(sac.Settings)} - {"task", "every", "replay"}
-    assert taken == set(SacConfig.AS_OURS)
+    assert taken == set(SHARED)
     for name in sorted(taken):
         assert getattr(sac.Settings, name) == getattr(ControlConfig(), name)
-        with pytest.raises(LabError, match=f"{name} cannot be changed in control/external: SAC"):
+        with pytest.raises(LabError, match=f"{name} cannot be changed in control/external"):
             EXTERNAL.cells(Plan("smoke", changes={name: "1"}))
     cells = EXTERNAL.cells(Plan("smoke", changes={"kl": "3", "episodes": "2"}))
     assert {cell.config.episodes for cell in cells} == {2}

@@ -18,7 +18,7 @@ from delightful.lab.cells import Plan
 from delightful.lab.experiment import VERDICTS, NotMeasuredError
 from delightful.lab.store import Store
 from delightful.paper.tokens import EXPERIMENT
-from delightful.paper.tokens.sweep import CURVES, RATE, RIVALS, SCALING, VARIANTS
+from delightful.paper.tokens.sweep import CURVES, RATE, SETTINGS, SCALING, VARIANTS
 
 CLAIMS = {claim.id.removeprefix("tokens/"): claim for claim in EXPERIMENT.claims}
 SWEEPS = {sweep.name: sweep for sweep in EXPERIMENT.sweeps}
@@ -44,9 +44,9 @@ PLANS = {  # with the claims that cannot be decided on its runs
     "smoke": (changed(scale="smoke"), OF_VALUES | {"power-law"}),
     "dg alone": (changed("dg"), set(CLAIMS) - {"tuned-dg", "dg-beside-additive"}),
     "pg and awr": (changed("pg", "awr"), set(CLAIMS)),
-    "every rival": (changed(*RIVALS), OF_MIXTURES | {"pmpo-boundary"}),
+    "every rival": (changed(*SETTINGS), OF_MIXTURES | {"pmpo-boundary"}),
     "every rival alike": (
-        changed(*RIVALS, learning_rate=1e-3, epochs=1),
+        changed(*SETTINGS, learning_rate=1e-3, epochs=1),
         OF_MIXTURES | {"tuning-does-not-help", "ppo-clip", "pmpo-boundary", "learning-rates"},
     ),
     "steps": (changed(steps=500), OF_VALUES),
@@ -138,7 +138,7 @@ def test_no_config_of_a_method_is_mixed_with_another(runs, table, name):
 
     def error(config):
         """Nothing like it, if a method's settings are not those it is compared with."""
-        own = dict(RIVALS[config.method])
+        own = dict(SETTINGS[config.method])
         if sweep is RATE:
             del own["learning_rate"]
         mine = all(getattr(config, field) == value for field, value in own.items())

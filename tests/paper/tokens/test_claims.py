@@ -22,7 +22,7 @@ from delightful.paper.tokens.runs import (
     scaled,
     with_regret,
 )
-from delightful.paper.tokens.sweep import CURVES, RATE, RATES, RIVALS, SCALING
+from delightful.paper.tokens.sweep import CURVES, RATE, RATES, SCALING, SETTINGS
 
 CLAIMS = {claim.id.removeprefix("tokens/"): claim for claim in claims}
 REPRODUCED, PARTLY, NOT = VERDICTS[:3]
@@ -264,11 +264,11 @@ def test_without_dg_or_a_rival_nothing_is_compared(runs, methods):
 
 def test_of_every_method_one_config_is_taken(runs):
     # Under --method each is run with the settings of every rival.
-    table = runs(CURVES, lambda _: 0.2, Plan("paper", methods=(*RIVALS, "awr")))
+    table = runs(CURVES, lambda _: 0.2, Plan("paper", methods=(*SETTINGS, "awr")))
     settings = ("method", "learning_rate", "epochs")
-    assert table.select(settings).n_unique() > len(RIVALS) + 1
-    own = {(m, *fields.values()) for m, fields in RIVALS.items()} | {
-        ("awr", *RIVALS["dg"].values())
+    assert table.select(settings).n_unique() > len(SETTINGS) + 1
+    own = {(m, *fields.values()) for m, fields in SETTINGS.items()} | {
+        ("awr", *SETTINGS["dg"].values())
     }
     assert set(main_runs(table).select(settings).unique().rows()) == own
 
@@ -285,9 +285,9 @@ def test_what_is_varied_on_purpose_is_kept(runs):
 def test_methods_are_compared_where_each_has_a_record(runs, records, updates):
     rows = at_equal_updates(runs(CURVES, lambda _: 0.2, None, 2, records=records))
     assert set(rows["updates"]) == {updates}
-    steps = {spec: updates // RIVALS[spec]["epochs"] for spec in RIVALS}
+    steps = {spec: updates // SETTINGS[spec]["epochs"] for spec in SETTINGS}
     assert dict(rows.select("method", "step").unique().rows()) == steps
-    assert len(rows) == 2 * len(RIVALS)
+    assert len(rows) == 2 * len(SETTINGS)
 
 
 def test_passes_and_minibatches_are_both_gradient_steps(runs):

@@ -17,7 +17,7 @@ from delightful.lab.cells import Plan
 from delightful.lab.statistics import Estimate
 from delightful.paper.tokens import EXPERIMENT
 from delightful.paper.tokens.figures.curves import FIGURES
-from delightful.paper.tokens.sweep import RIVALS
+from delightful.paper.tokens.sweep import SETTINGS
 
 BY_ID = {figure.id.removeprefix("tokens/"): figure for figure in FIGURES}
 OF_RUNS = [name for name, figure in BY_ID.items() if figure.sweep]
@@ -196,7 +196,7 @@ def is_row(numbers, expected, **where):
 
 def test_figure_8_shows_the_error_per_episode_and_per_gradient_step(drawn, table):
     numbers, rows = drawn("error").numbers, table("error")
-    for method in RIVALS:
+    for method in SETTINGS:
         for step in (250, 500, 750, 1000):
             expected = of_seeds(rows, "error", step, method=method)
             is_row(numbers, expected, x="batches", method=method, step=step)
@@ -224,7 +224,7 @@ def test_figure_9_fits_the_exponents_that_there_are(drawn):
     numbers, figure = drawn("scaling").numbers, drawn("scaling").figure
     for axis, field, exponents in (
         (figure.axes[2], "length", {"pg": 0.3, "ppo": 0.4, "pmpo": 0.5, "dg": 0.2}),
-        (figure.axes[3], "vocabulary", dict.fromkeys(RIVALS, 0.2)),
+        (figure.axes[3], "vocabulary", dict.fromkeys(SETTINGS, 0.2)),
     ):
         fits = numbers.filter(metric=f"exponent in {field}")
         found = dict(zip(fits["method"], fits["exponent"], strict=True))
@@ -320,7 +320,7 @@ def test_the_gates_of_dg_are_shown_and_the_surprisal_of_all(drawn):
         shown = numbers.filter(metric=metric)
         assert set(shown["method"]) == {"dg"}
         assert shown["mean"].to_list() == pytest.approx(values, rel=1e-6)
-    assert set(numbers.filter(metric="surprisal")["method"]) == set(RIVALS)
+    assert set(numbers.filter(metric="surprisal")["method"]) == set(SETTINGS)
 
 
 def test_without_dg_the_gates_of_another_are_shown_under_its_name(drawn):

@@ -5,37 +5,40 @@ from typing import Any
 
 import polars as pl
 
-from delightful.lab.cells import Sweep
+from delightful.lab.cells import Point, Sweep
 from delightful.paper.bandit.config import ALIGN, TRAIN, AlignmentConfig, BanditConfig
 
-_METHODS = ("pg", "dg")
+_METHODS = (("pg", "rival"), ("dg", "main"))
 _TEMPERATURES = (0.1, 0.3, 1.0, 3.0, 10.0)
 
 
-def _training(scale: str) -> list[BanditConfig]:
-    default = BanditConfig()
-    steps = 20 if scale == "smoke" else default.steps
-    return [replace(default, method=method, steps=steps) for method in _METHODS]
+def _training(scale: str) -> list[Point]:
+    steps = 20 if scale == "smoke" else BanditConfig().steps
+    return [Point(BanditConfig(method=method, steps=steps), role) for method, role in _METHODS]
 
 
-def _robustness(scale: str) -> list[BanditConfig]:
+def _robustness(scale: str) -> list[Point]:
     base = _training(scale)
-    dg = base[-1]
     # Each number of actions and each batch is a program of its own to compile.
     actions, batches = ((10,), (10,)) if scale == "smoke" else ((3, 10, 30, 300), (1, 10, 1000))
-    varied = [replace(c, actions=k) for k in actions for c in base]
-    varied += [replace(c, batch=b) for b in batches for c in base]
-    varied += [replace(c, baseline=b) for b in (0.0, 0.1, 0.9, 1.0) for c in base]
-    varied += [replace(dg, method=f"dg:temperature={eta}") for eta in _TEMPERATURES]
-    return base + varied
+    values = {"actions": actions, "batch": batches, "baseline": (0.0, 0.1, 0.9, 1.0)}
+    varied = [
+        Point(replace(config, **{name: value}), role, name)
+        for name, its_values in values.items()
+        for value in its_values
+        for config, role, *_ in base
+    ]
+    dg = base[-1].config
+    heats = [replace(dg, method=f"dg:temperature={eta}") for eta in _TEMPERATURES]
+    return [*base, *varied, *(Point(config, "main", "temperature") for config in heats)]
 
 
-def _alignment(_: str) -> list[AlignmentConfig]:
+def _alignment(_: str) -> list[Point]:
     return [
-        AlignmentConfig(method=method, error=error, batch=batch)
+        Point(AlignmentConfig(method=method, error=error, batch=batch), role)
         for error in (0.5, 0.1)
         for batch in (1, 10, 100, 1000, 10_000, 100_000)
-        for method in _METHODS
+        for method, role in _METHODS
     ]
 
 

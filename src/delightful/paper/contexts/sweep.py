@@ -1,12 +1,13 @@
 """Which configs and seeds the contexts' figures and claims need, at each scale."""
 
-from delightful.lab.cells import Sweep
+from delightful.lab.cells import Point, Sweep
 from delightful.paper.contexts.config import TRAIN, ContextsConfig
 
 
-def _training(scale: str) -> list[ContextsConfig]:
+def _training(scale: str) -> list[Point]:
     steps = 20 if scale == "smoke" else ContextsConfig().steps
-    return [ContextsConfig(method=method, steps=steps) for method in ("pg", "dg", "ce")]
+    roles = {"pg": "rival", "dg": "main", "ce": "oracle"}
+    return [Point(ContextsConfig(method=name, steps=steps), role) for name, role in roles.items()]
 
 
 TRAINING = Sweep("contexts/training", TRAIN, _training, {"smoke": 4, "quick": 25, "paper": 100})

@@ -1,20 +1,20 @@
 """Control as programs of the lab: ours and a third-party baseline, and what a run costs."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from delightful.agents.control.config import VERSION, ControlConfig
 from delightful.agents.control.tasks import check_name
 from delightful.lab.cells import Program
 from delightful.lab.config import chosen, require, stated
 
+SHARED = ("batch", "width", "learning_rate", "discount", "actors", "random_steps")
+"""What the third-party baseline takes from the defaults of ControlConfig."""
+
 
 @dataclass(frozen=True)
 class SacConfig:
     """SBX's SAC, an agent of others, with its authors' defaults but for what `sac.Settings` names:
     networks, batches, learning rate, discount, environments and random steps are as ours."""
-
-    AS_OURS: ClassVar = ("batch", "width", "learning_rate", "discount", "actors", "random_steps")
 
     agent: str = stated(
         "SAC (SBX)", "SAC with automatic entropy adjustment, in a codebase not ours"

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from delightful.agents.control.config import ControlConfig
 from delightful.agents.control.tasks import BENCHMARKING, DOG_AND_QUADRUPED
-from delightful.lab.cells import Sweep
-from delightful.paper.control.config import SAC, TRAIN, SacConfig
+from delightful.lab.cells import Point, Sweep
+from delightful.paper.control.config import SAC, SHARED, TRAIN, SacConfig
 
 METHODS = ("pg", "ppo", "mpo", "dg")
 _SOME = ("pg", "dg")
@@ -52,69 +52,79 @@ def base(scale: str) -> ControlConfig:
     return ControlConfig()
 
 
-def _on(scale: str, tasks: tuple[str, ...], methods: tuple[str, ...]) -> list[ControlConfig]:
+def _on(scale: str, tasks: tuple[str, ...], methods: tuple[str, ...]) -> list[Point]:
     config = base(scale)
-    return [replace(config, task=task, method=method) for task in tasks for method in methods]
+    return [
+        Point(replace(config, task=task, method=method), "main" if method == "dg" else "rival")
+        for task in tasks
+        for method in methods
+    ]
 
 
-def _tasks(scale: str) -> list[ControlConfig]:
+def _tasks(scale: str) -> list[Point]:
     known = {"smoke": ("cartpole:swingup",), "quick": QUICK_TASKS}
     return _on(scale, known.get(scale, BENCHMARKING), METHODS)
 
 
-def _humanoid(scale: str) -> list[ControlConfig]:
+def _humanoid(scale: str) -> list[Point]:
     return _on(scale, ("humanoid:run",), _SOME if scale == "smoke" else METHODS)
 
 
-def _dogs(scale: str) -> list[ControlConfig]:
+def _dogs(scale: str) -> list[Point]:
     known = {"smoke": ("quadruped:walk",), "quick": ("quadruped:walk",)}
     tasks = known.get(scale, DOG_AND_QUADRUPED)
     return _on(scale, tasks, _SOME if scale == "smoke" else METHODS)
 
 
-def _tuning(scale: str) -> list[ControlConfig]:
+def _tuning(scale: str) -> list[Point]:
     """PPO's clips and MPO's temperatures, over the ranges of Figure 26, defaults included."""
     clips = {"smoke": (0.01, 0.2, 100.0), "quick": (0.01, 0.2, 1.0, 100.0)}.get(scale, CLIPS)
     few = {"smoke": (0.001, 1.0, 1000.0), "quick": (0.001, 0.1, 1.0, 1000.0)}
     temperatures = few.get(scale, TEMPERATURES)
-    methods = [f"ppo:clip={clip}" for clip in clips]
-    methods += [f"mpo:temperature={eta}" for eta in temperatures]
-    return _on(scale, ("cartpole:swingup",), tuple(methods))
+    grids = {"clip": [f"ppo:clip={clip}" for clip in clips]}
+    grids["temperature"] = [f"mpo:temperature={eta}" for eta in temperatures]
+    return [
+        point._replace(varied=option)
+        for option, methods in grids.items()
+        for point in _on(scale, ("cartpole:swingup",), tuple(methods))
+    ]
 
 
-def _surprisal(scale: str) -> list[ControlConfig]:
+def _surprisal(scale: str) -> list[Point]:
     """DG with either surprisal; also where a density exceeds 1 more often than not."""
     known = {"smoke": ("cartpole:swingup",), "quick": ("cartpole:swingup", "cheetah:run")}
-    configs = _on(scale, known.get(scale, BENCHMARKING), ("dg",))
+    configs = [point.config for point in _on(scale, known.get(scale, BENCHMARKING), ("dg",))]
     configs += [replace(c, deviation=NARROW) for c in configs if c.task == "cartpole:swingup"]
-    return [replace(c, surprisal=kind) for c in configs for kind in ("density", "mode")]
+    kinds = {"density": "main", "mode": "rival"}
+    return [Point(replace(c, surprisal=kind), kinds[kind]) for c in configs for kind in kinds]
 
 
-def _baseline(scale: str) -> list[ControlConfig]:
+def _baseline(scale: str) -> list[Point]:
     """MPO over as many steps as its public scores have."""
     known = {"smoke": ("cartpole:swingup",), "quick": ("cheetah:run", "walker:run")}
-    configs = _on(scale, known.get(scale, BENCHMARKING), ("mpo",))
+    points = _on(scale, known.get(scale, BENCHMARKING), ("mpo",))
     if scale == "smoke":
-        return configs
-    return [replace(config, steps=PUBLIC_STEPS, records=50) for config in configs]
+        return points
+    return [p._replace(config=replace(p.config, steps=PUBLIC_STEPS, records=50)) for p in points]
 
 
-def _external(scale: str) -> list[SacConfig]:
-    """SBX's SAC on the tasks of ours: at the paper's scale as its authors run it."""
+def _external(scale: str) -> list[Point]:
+    """DG, and SBX's SAC on the same tasks: at the paper's scale as its authors run it."""
     every = 1 if scale == "paper" else SacConfig().every
-    tasks = [c for c in _tasks(scale) if c.task in COMPARABLE]
-    ours = dict.fromkeys((c.task, c.steps, c.records, c.episodes) for c in tasks)
-    return [
-        SacConfig(task=task, steps=steps, every=every, records=records, episodes=episodes)
-        for task, steps, records, episodes in ours
+    dg = [p for p in _tasks(scale) if p.role == "main"]
+    comparable = [p.config for p in dg if p.config.task in COMPARABLE]
+    sac = [
+        SacConfig(task=c.task, steps=c.steps, every=every, records=c.records, episodes=c.episodes)
+        for c in comparable
     ]
+    return [*dg, *(Point(config, "third-party", program=SAC) for config in sac)]
 
 
 _SEEDS = {"smoke": 1, "quick": 2, "paper": 3}
 _NEEDS = ("dm_control", "mujoco", "gymnasium")
 
 
-def _sweep(name: str, configs: Callable[[str], list[ControlConfig]]) -> Sweep:
+def _sweep(name: str, configs: Callable[[str], list[Point]]) -> Sweep:
     """Days of work at the paper's scale: what has been run of it is shown."""
     return Sweep(f"control/{name}", TRAIN, configs, _SEEDS, _NEEDS, "control", in_part=True)
 
@@ -128,13 +138,13 @@ BASELINE = _sweep("baseline", _baseline)
 
 EXTERNAL = Sweep(
     "control/external",
-    SAC,
+    TRAIN,
     _external,
     _SEEDS,
     needs=(*_NEEDS, "stable_baselines3", "sbx"),
     extra="sac",
     in_part=True,
-    beside=_sweep("dg", lambda scale: [c for c in _tasks(scale) if c.method == "dg"]),
+    fixed=SHARED,
 )
 
 SWEEPS = (TASKS, HUMANOID, DOGS, TUNING, SURPRISAL, BASELINE, EXTERNAL)

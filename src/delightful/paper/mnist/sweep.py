@@ -4,9 +4,10 @@ The quick scale trains as long as the paper does, over fewer seeds, so that its 
 the paper's scale; only the widest networks and the largest batches are trained for less.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from delightful.lab.cells import Sweep
+from delightful.lab.cells import DEFAULT, Point, Sweep
 from delightful.paper.mnist.config import BASELINES, TRAIN, MnistConfig
 
 SAMPLES = (1, 3, 10, 30, 100)
@@ -25,65 +26,73 @@ def base(scale: str) -> MnistConfig:
     return _SMOKE if scale == "smoke" else MnistConfig()
 
 
-def both(config: MnistConfig) -> list[MnistConfig]:
-    return [replace(config, method="pg"), replace(config, method="dg")]
+def both(config: MnistConfig, varied: str = DEFAULT) -> list[Point]:
+    """PG and DG."""
+    return [
+        Point(replace(config, method="pg"), "rival", varied),
+        Point(replace(config, method="dg"), "main", varied),
+    ]
 
 
-def ce(config: MnistConfig) -> MnistConfig:
+def ce(config: MnistConfig) -> Point:
     """Supervised learning: the exact expectation of CE, which no baseline changes."""
-    return replace(config, method="ce", samples=0, baseline="zero")
+    return Point(replace(config, method="ce", samples=0, baseline="zero"), "supervised")
 
 
-def floor(config: MnistConfig) -> MnistConfig:
+def floor(config: MnistConfig) -> Point:
     """The PG oracle: the exact expectation of PG, which no baseline changes."""
-    return replace(config, method="pg", samples=0, baseline="zero")
+    return Point(replace(config, method="pg", samples=0, baseline="zero"), "oracle")
 
 
-def _curves(scale: str) -> list[MnistConfig]:
+def _grid(configs: Sequence[MnistConfig], field: str) -> list[Point]:
+    return [point for config in configs for point in both(config, field)]
+
+
+def _curves(scale: str) -> list[Point]:
     return [*both(base(scale)), ce(base(scale))]
 
 
-def _limit(scale: str) -> list[MnistConfig]:
+def _limit(scale: str) -> list[Point]:
     samples = (1, 3) if scale == "smoke" else SAMPLES
     baselines = ("zero", "expected") if scale == "smoke" else BASELINES
     varied = [replace(base(scale), baseline=b, samples=s) for b in baselines for s in samples]
-    return [floor(base(scale)), *(c for config in varied for c in both(config))]
+    return [floor(base(scale)), *_grid(varied, "samples")]
 
 
-def _alignment(scale: str) -> list[MnistConfig]:
+def _alignment(scale: str) -> list[Point]:
     many = 3 if scale == "smoke" else 100
-    return [c for s in (1, many) for c in both(replace(base(scale), samples=s))]
+    return _grid([replace(base(scale), samples=s) for s in (1, many)], "samples")
 
 
-def _temperature(scale: str) -> list[MnistConfig]:
+def _temperature(scale: str) -> list[Point]:
     gated = [replace(base(scale), method=f"dg:temperature={eta}") for eta in TEMPERATURES]
-    return [replace(base(scale), method="pg"), *gated]
+    return [*both(base(scale)), *(Point(config, "main", "temperature") for config in gated)]
 
 
-def _entropy(scale: str) -> list[MnistConfig]:
+def _entropy(scale: str) -> list[Point]:
     bonus = [replace(base(scale), method="pg", entropy=alpha) for alpha in ENTROPIES]
-    return [*_temperature(scale), *bonus]
+    return [*_temperature(scale), *(Point(config, "rival", "entropy") for config in bonus)]
 
 
-def _rate(scale: str) -> list[MnistConfig]:
+def _rate(scale: str) -> list[Point]:
     rates = (1e-4, 1e-3) if scale == "smoke" else RATES
     baselines = BASELINES if scale == "paper" else ("expected",)
-    varied = [
-        replace(base(scale), learning_rate=rate, baseline=b) for b in baselines for rate in rates
-    ]
-    return [c for config in varied for c in both(config)]
+    return _grid(
+        [replace(base(scale), learning_rate=r, baseline=b) for b in baselines for r in rates],
+        "learning_rate",
+    )
 
 
-def _batch(scale: str) -> list[MnistConfig]:
+def _batch(scale: str) -> list[Point]:
     sizes = (1, 100) if scale == "smoke" else BATCHES
     varied = [replace(base(scale), batch=size) for size in sizes]
-    return [_affordable(c, scale) for config in varied for c in both(config)]
+    return _grid([_affordable(config, scale) for config in varied], "batch")
 
 
-def _width(scale: str) -> list[MnistConfig]:
+def _width(scale: str) -> list[Point]:
     widths = (1, 4, 16) if scale == "smoke" else WIDTHS
     varied = [replace(base(scale), width=width) for width in widths]
-    return [_affordable(c, scale) for config in varied for c in both(config)]
+    return _grid([_affordable(config, scale) for config in varied], "width")
 
 
 def _affordable(config: MnistConfig, scale: str) -> MnistConfig:
@@ -94,17 +103,19 @@ def _affordable(config: MnistConfig, scale: str) -> MnistConfig:
     return next((c for c in shorter if TRAIN.seconds(c) <= 30), shorter[-1])
 
 
-def _structure(scale: str) -> list[MnistConfig]:
+def _structure(scale: str) -> list[Point]:
     mixtures = [replace(base(scale), method=f"additive:alpha={alpha}") for alpha in ALPHAS]
     powers = [replace(base(scale), method=f"exponent:beta={beta}") for beta in BETAS]
-    return [*both(base(scale)), *mixtures, *powers]
-
-
-def _depth(scale: str) -> list[MnistConfig]:
-    shallow = replace(base(scale), layers=1)
     return [
-        c for config in (base(scale), shallow) for c in (*both(config), ce(config), floor(config))
+        *both(base(scale)),
+        *(Point(config, "rival", "alpha") for config in mixtures),
+        *(Point(config, "rival", "beta") for config in powers),
     ]
+
+
+def _depth(scale: str) -> list[Point]:
+    depths = (base(scale), replace(base(scale), layers=1))
+    return [point for c in depths for point in (*both(c), ce(c), floor(c))]
 
 
 _SEEDS = {"smoke": 2, "quick": 3, "paper": 100}

@@ -1,6 +1,6 @@
 """Each framework's small tasks, alone and with the plug-in, five seeds each."""
 
-from delightful.lab.cells import Sweep
+from delightful.lab.cells import Point, Sweep
 from delightful.paper.stacks.config import TRAIN, StackConfig
 
 # An algorithm, a task, and the steps in which the framework alone learns it.
@@ -37,21 +37,20 @@ def _methods(task: str) -> tuple[str, ...]:
     return "pg", "dg", "dg:whiten=scale"
 
 
-def _configs(stack: str, scale: str) -> list[StackConfig]:
+def _points(stack: str, scale: str) -> list[Point]:
     found = []
     for algorithm, task, steps in TASKS[stack]:
         short = 4 if task == "reversal" else 2000
         for method in _methods(task):
-            found.append(
-                StackConfig(
-                    method=method,
-                    stack=stack,
-                    algorithm=algorithm,
-                    task=task,
-                    steps=short if scale == "smoke" else steps,
-                    records=2 if scale == "smoke" else 20,
-                )
+            config = StackConfig(
+                method=method,
+                stack=stack,
+                algorithm=algorithm,
+                task=task,
+                steps=short if scale == "smoke" else steps,
+                records=2 if scale == "smoke" else 20,
             )
+            found.append(Point(config, "rival" if method == "pg" else "main"))
     return found
 
 
@@ -59,7 +58,7 @@ def _sweep(stack: str) -> Sweep:
     return Sweep(
         f"stacks/{stack}",
         TRAIN,
-        lambda scale: _configs(stack, scale),
+        lambda scale: _points(stack, scale),
         {"smoke": 1, "quick": 5, "paper": 5},
         needs=NEEDS[stack],
         extra="torchrl,control" if stack == "torchrl" else stack,

@@ -11,7 +11,7 @@ from delightful.agents.tokens.config import TokensConfig
 from delightful.lab.curves import seeds_by_steps
 from delightful.lab.drawing import at_end
 from delightful.lab.experiment import NotMeasuredError
-from delightful.paper.tokens.sweep import RIVALS
+from delightful.paper.tokens.sweep import SETTINGS
 from delightful.weights import parse_method
 
 _RUN = [*(field.name for field in fields(TokensConfig)), "seed"]  # what tells runs apart
@@ -40,7 +40,7 @@ def main_runs(table: pl.DataFrame, *kept: str) -> pl.DataFrame:
     """
     for method in table["method"].unique().to_list():
         mine = pl.col("method") == method
-        settings = RIVALS.get(parse_method(method)[0].name, RIVALS["dg"])
+        settings = SETTINGS.get(parse_method(method)[0].name, SETTINGS["dg"])
         for name, value in settings.items():
             if name not in kept and value in set(table.filter(mine)[name]):
                 table = table.filter(~mine | (pl.col(name) == value))
@@ -74,7 +74,7 @@ def by_seed(rows: pl.DataFrame, metric: str, **where: Any) -> np.ndarray:
 def rivals(table: pl.DataFrame) -> list[str]:
     """The methods that are compared, as far as they were run; DG must be one of them."""
     there = set(table["method"].unique().to_list())
-    found = [spec for spec in RIVALS if spec in there]
+    found = [spec for spec in SETTINGS if spec in there]
     if "dg" not in found or len(found) < 2:
         raise NotMeasuredError("it compares dg with other methods, and not enough of them were run")
     return found

@@ -8,16 +8,16 @@ from dataclasses import replace
 from typing import Any
 
 from delightful.agents.tokens.config import TASKS, TokensConfig
-from delightful.lab.cells import Sweep
+from delightful.lab.cells import DEFAULT, Point, Sweep
 from delightful.paper.tokens.config import TRAIN
 
-RIVALS: dict[str, dict[str, Any]] = {
+SETTINGS: dict[str, dict[str, Any]] = {
     "pg": {"learning_rate": 3e-4, "epochs": 1},
     "ppo": {"learning_rate": 3e-4, "epochs": 4},
     "pmpo": {"learning_rate": 3e-4, "epochs": 1},
     "dg": {"learning_rate": 1e-3, "epochs": 1},
 }
-"""What DG is compared with, and how each is run.
+"""DG and what it is compared with: the settings of each.
 
 Learning rates were the best of Figure 21a's grid in trials of up to 20 seeds: at 1e-3 PPO and PMPO
 broke down in some of them; for PG the two rates are close.
@@ -53,8 +53,12 @@ def base(scale: str) -> TokensConfig:
     return _SMOKE if scale == "smoke" else TokensConfig()
 
 
-def rivals(config: TokensConfig) -> list[TokensConfig]:
-    return [replace(config, method=name, **fields) for name, fields in RIVALS.items()]
+def compared(config: TokensConfig, varied: str = DEFAULT) -> list[Point]:
+    """DG and its rivals, each with its own settings."""
+    return [
+        Point(replace(config, method=name, **own), "main" if name == "dg" else "rival", varied)
+        for name, own in SETTINGS.items()
+    ]
 
 
 def _some(scale: str, values: tuple[Any, ...], quick: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -66,20 +70,23 @@ def _steps(config: TokensConfig, scale: str, **steps: int) -> TokensConfig:
     return replace(config, steps=steps[scale]) if scale in steps else config
 
 
-def _curves(scale: str) -> list[TokensConfig]:
-    return rivals(base(scale))
+def _curves(scale: str) -> list[Point]:
+    return compared(base(scale))
 
 
-def _scaling(scale: str) -> list[TokensConfig]:
+def _scaling(scale: str) -> list[Point]:
     config = _steps(base(scale), scale, paper=10 * K, quick=K)
     lengths = (3, 4) if scale == "smoke" else _some(scale, LENGTHS, (5, 10, 20))
-    vocabularies = _some(scale, VOCABULARIES, (2, 8, 32))
-    longer = [replace(config, length=length) for length in lengths]
-    richer = [replace(config, vocabulary=size) for size in vocabularies]
-    return [c for varied in (*longer, *richer) for c in rivals(varied)]
+    sizes = {"length": lengths, "vocabulary": _some(scale, VOCABULARIES, (2, 8, 32))}
+    return [
+        point
+        for field, values in sizes.items()
+        for value in values
+        for point in compared(replace(config, **{field: value}), field)
+    ]
 
 
-def _tuning(scale: str) -> list[TokensConfig]:
+def _tuning(scale: str) -> list[Point]:
     """The grids of PPO and PMPO with PPO's four passes, and PMPO's preferences with one pass.
 
     With one pass KL has no gradient, and PPO no use for its clip. The rivals add the default clip
@@ -89,45 +96,46 @@ def _tuning(scale: str) -> list[TokensConfig]:
     penalties = _some(scale, PENALTIES, (0.0, 0.1))
     clips = [f"ppo:clip={clip}" for clip in _some(scale, CLIPS, (0.4,))]
     preferences = [f"pmpo:preference={p}" for p in _some(scale, PREFERENCES, (1.0,))]
-    ppo, once = replace(config, **RIVALS["ppo"]), replace(config, **RIVALS["pmpo"])
+    ppo, once = replace(config, **SETTINGS["ppo"]), replace(config, **SETTINGS["pmpo"])
     pmpo = replace(once, epochs=ppo.epochs)
-    grid = [(ppo, method) for method in clips] + [(pmpo, method) for method in preferences]
-    tried = [replace(c, method=method, kl=kl) for c, method in grid for kl in penalties]
-    return [*tried, *(replace(once, method=m) for m in preferences), *rivals(config)]
+    tried = [replace(ppo, method=m, kl=kl) for m in clips for kl in penalties]
+    tried += [replace(pmpo, method=m, kl=kl) for m in preferences for kl in penalties]
+    tried += [replace(once, method=m) for m in preferences]
+    return [*(Point(c, "rival", "kl") for c in tried), *compared(config)]
 
 
-def _rate(scale: str) -> list[TokensConfig]:
+def _rate(scale: str) -> list[Point]:
     rates = _some(scale, RATES, (3e-4, 1e-3))
-    return [replace(c, learning_rate=rate) for rate in rates for c in rivals(base(scale))]
+    points = compared(base(scale), "learning_rate")
+    return [p._replace(config=replace(p.config, learning_rate=r)) for r in rates for p in points]
 
 
-def _extended(scale: str) -> list[TokensConfig]:
-    return rivals(_steps(base(scale), scale, paper=10 * K, quick=1200))
+def _extended(scale: str) -> list[Point]:
+    return compared(_steps(base(scale), scale, paper=10 * K, quick=1200))
 
 
-def _variants(scale: str) -> list[TokensConfig]:
+def _variants(scale: str) -> list[Point]:
     config = _steps(base(scale), scale, quick=200)
-    rewards = ("bag", "sequential")
-    kinds = [(task, reward) for reward in rewards for task in TASKS]
-    return [c for task, reward in kinds for c in rivals(replace(config, task=task, reward=reward))]
+    kinds = [(task, reward) for reward in ("bag", "sequential") for task in TASKS]
+    return [p for task, r in kinds for p in compared(replace(config, task=task, reward=r))]
 
 
-def _all_or_nothing(scale: str) -> list[TokensConfig]:
+def _all_or_nothing(scale: str) -> list[Point]:
     config = replace(base(scale), reward="all")
     lengths = (3,) if scale == "smoke" else _some(scale, (5, 10), (10,))
-    return [c for length in lengths for c in rivals(replace(config, length=length))]
+    return [point for length in lengths for point in compared(replace(config, length=length))]
 
 
-def _additive(scale: str) -> list[TokensConfig]:
+def _additive(scale: str) -> list[Point]:
     config = base(scale)
     alphas = _some(scale, ALPHAS, (0.0, 0.5, 1.0))
     temperatures = _some(scale, TEMPERATURES, (0.5, 2.0))
     mixtures = [
-        replace(config, method=f"additive:alpha={alpha},temperature={eta}", **RIVALS["dg"])
+        replace(config, method=f"additive:alpha={alpha},temperature={eta}", **SETTINGS["dg"])
         for eta in temperatures
         for alpha in alphas
     ]
-    return [*mixtures, *rivals(config)]
+    return [*(Point(mixture, "rival", "alpha") for mixture in mixtures), *compared(config)]
 
 
 _SEEDS = {"smoke": 2, "quick": 2, "paper": 30}
