@@ -111,7 +111,10 @@ def test_readme_method_example_is_valid() -> None:
     try:
         exec(source, {"method": method, "Batch": Batch, "Array": Array})  # our own README
         U = np.array([1.0, -2.0])
-        assert list(dg.score_weight("cubic", U, np.array([-1.0, -1.0]), scale=2.0)) == [0.5, -4.0]
+        assert list(dg.score_weight(np.array([-1.0, -1.0]), U, method="cubic", scale=2.0)) == [
+            0.5,
+            -4.0,
+        ]
     finally:
         METHODS.pop("cubic", None)
 

@@ -46,8 +46,8 @@ class Diagnosis:
 
 
 def diagnose(
-    advantage: Array,
     log_prob: Array,
+    advantage: Array,
     *,
     temperature: float | Array = 1.0,
     mask: Array | None = None,

@@ -43,8 +43,8 @@ def surprisal(
 
 
 def delight(
-    advantage: Array,
     log_prob: Array,
+    advantage: Array,
     *,
     mask: Array | None = None,
     level: Level = "token",
@@ -64,8 +64,8 @@ def delight(
 
 
 def gate(
-    advantage: Array,
     log_prob: Array,
+    advantage: Array,
     *,
     temperature: float | Array = 1.0,
     mask: Array | None = None,

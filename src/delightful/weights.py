@@ -92,16 +92,16 @@ def canonical_method(spec: str) -> str:
     The options are tried on a tiny batch, so that a senseless value is refused here.
     """
     found, options = parse_method(spec)
-    score_weight(found.name, np.array([1.0, -1.0]), np.array([-1.0, -1.0]), **options)
+    score_weight(np.array([-1.0, -1.0]), np.array([1.0, -1.0]), method=found.name, **options)
     changed = [f"{k}={v}" for k, v in options.items() if v != found.defaults[k]]
     return ":".join([found.name, ",".join(changed)] if changed else [found.name])
 
 
 def score_weight(
-    method: str,
-    advantage: Array,
     log_prob: Array,
+    advantage: Array,
     *,
+    method: str = "dg",
     mask: Array | None = None,
     old_log_prob: Array | None = None,
     mode_log_prob: Array | None = None,

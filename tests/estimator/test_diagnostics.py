@@ -36,7 +36,7 @@ EXPECTED = {
 
 
 def test_a_small_batch_by_hand(lib: Any) -> None:
-    found = diagnose(lib.array(ADVANTAGE), lib.array(LOG_PROB), max_surprisal=10)
+    found = diagnose(lib.array(LOG_PROB), lib.array(ADVANTAGE), max_surprisal=10)
     assert asdict(found) == pytest.approx(EXPECTED, rel=1e-5)
     assert all(type(value) in (int, float) for value in asdict(found).values())
 
@@ -45,7 +45,7 @@ def test_masked_out_entries_do_not_count(lib: Any) -> None:
     junk = np.array([np.nan, np.inf, -np.inf])
     U, log_prob = (lib.array(np.concatenate([a, junk])) for a in (ADVANTAGE, LOG_PROB))
     mask = lib.array([True] * 5 + [False] * 3, "bool")
-    found = diagnose(U, log_prob, mask=mask, max_surprisal=10)
+    found = diagnose(log_prob, U, mask=mask, max_surprisal=10)
     assert asdict(found) == pytest.approx(EXPECTED, rel=1e-5)
 
 
@@ -53,8 +53,8 @@ def test_a_batch_of_sequences_is_diagnosed_as_its_gate(lib: Any, rng: np.random.
     U, log_prob = lib.array(rng.normal(size=3)), lib.array(-rng.exponential(size=(3, 4)))
     seen = lib.array(rng.normal(size=(3, 4)))
     options = {"level": "sequence", "temperature": 0.5, "gate_advantage": seen}
-    found = diagnose(U, log_prob, **options, whiten="scale")
-    w = lib.numpy(gate(U, log_prob, **options, whiten="scale"))
+    found = diagnose(log_prob, U, **options, whiten="scale")
+    w = lib.numpy(gate(log_prob, U, **options, whiten="scale"))
     assert found.entries == 12
     assert found.gate_std == pytest.approx(w.std(), rel=1e-5)
     assert found.open == pytest.approx((w > 0.8).mean())
@@ -63,33 +63,33 @@ def test_a_batch_of_sequences_is_diagnosed_as_its_gate(lib: Any, rng: np.random.
 @pytest.mark.parametrize("n", range(1, 60))
 def test_quantiles_are_numpys_nearest(n: int) -> None:
     U, log_prob = np.random.default_rng(n).normal(size=(2, n))
-    found = diagnose(U, log_prob)
+    found = diagnose(log_prob, U)
     expected = np.quantile(-U * log_prob, [0.05, 0.5, 0.95], method="nearest")
     assert (found.delight_q05, found.delight_median, found.delight_q95) == tuple(expected)
 
 
 def test_one_sign_of_advantage_leaves_the_other_mean_undefined() -> None:
-    found = diagnose(np.ones(3), -np.ones(3))
+    found = diagnose(-np.ones(3), np.ones(3))
     assert math.isnan(found.gate_mean_negative)
-    assert diagnose(np.zeros(3), -np.ones(3)).effective_sample_size == 0
+    assert diagnose(-np.ones(3), np.zeros(3)).effective_sample_size == 0
 
 
 def test_temperature_infinity_is_neutral_everywhere() -> None:
-    assert diagnose(ADVANTAGE, LOG_PROB, temperature=math.inf).neutral == 1
+    assert diagnose(LOG_PROB, ADVANTAGE, temperature=math.inf).neutral == 1
 
 
 def test_a_single_entry_is_diagnosed() -> None:
-    assert diagnose(np.float64(1.0), np.float64(-1.0)).entries == 1
+    assert diagnose(np.float64(-1.0), np.float64(1.0)).entries == 1
 
 
 def test_an_impossible_action_is_diagnosed(lib: Any) -> None:
-    found = diagnose(lib.array([-1.0, 1.0, 1.0]), lib.array([-np.inf, -1.0, -2.0]))
+    found = diagnose(lib.array([-np.inf, -1.0, -2.0]), lib.array([-1.0, 1.0, 1.0]))
     assert found.blunders == pytest.approx(1 / 3)
     assert found.delight_q05 == -math.inf
 
 
 def test_printing_gives_a_table_of_every_figure() -> None:
-    title, *rows = str(diagnose(ADVANTAGE, LOG_PROB)).splitlines()
+    title, *rows = str(diagnose(LOG_PROB, ADVANTAGE)).splitlines()
     assert title == "what the gate did"
     assert [row.split("  ")[1] for row in rows] == [
         name.replace("_", " ") for name in Diagnosis.__dataclass_fields__
@@ -100,4 +100,4 @@ def test_printing_gives_a_table_of_every_figure() -> None:
 def test_nothing_to_diagnose_is_refused(lib: Any) -> None:
     U, log_prob = lib.array(ADVANTAGE), lib.array(LOG_PROB)
     with pytest.raises(ValueError, match="mask leaves no entry"):
-        diagnose(U, log_prob, mask=lib.array([False] * 5, "bool"))
+        diagnose(log_prob, U, mask=lib.array([False] * 5, "bool"))

@@ -27,8 +27,8 @@ def same(lib: Any, got: Any, expected: Any) -> None:
 def test_surprisal_delight_and_gate_are_the_paper_s(lib: Any) -> None:
     U, log_prob = lib.array(ADVANTAGE), lib.array(LOG_PROB)
     same(lib, surprisal(log_prob), -LOG_PROB)
-    same(lib, delight(U, log_prob), -ADVANTAGE * LOG_PROB)
-    same(lib, gate(U, log_prob, temperature=0.5), logistic(-ADVANTAGE * LOG_PROB / 0.5))
+    same(lib, delight(log_prob, U), -ADVANTAGE * LOG_PROB)
+    same(lib, gate(log_prob, U, temperature=0.5), logistic(-ADVANTAGE * LOG_PROB / 0.5))
 
 
 def test_surprisal_is_clipped_on_both_sides_as_in_algorithm_2(lib: Any) -> None:
@@ -36,24 +36,24 @@ def test_surprisal_is_clipped_on_both_sides_as_in_algorithm_2(lib: Any) -> None:
     U = lib.array([1.0, -1.0, 1.0, 1.0, 1.0, 1.0])
     clipped = [10, 10, 10, 1, -3, -10]
     same(lib, surprisal(log_prob, max_surprisal=10), clipped)
-    same(lib, delight(U, log_prob, max_surprisal=10), np.array([1, -1, 1, 1, 1, 1]) * clipped)
+    same(lib, delight(log_prob, U, max_surprisal=10), np.array([1, -1, 1, 1, 1, 1]) * clipped)
     expected = logistic(np.array([10, -10, 10, 1, -3, -10]))
-    same(lib, gate(U, log_prob, max_surprisal=10), expected)
+    same(lib, gate(log_prob, U, max_surprisal=10), expected)
 
 
 def test_standard_whitening_is_the_paper_s_over_unmasked_entries(lib: Any) -> None:
     U, log_prob, mask = lib.array(ADVANTAGE), lib.array(LOG_PROB), lib.array(MASK, "bool")
     chi = np.float64(-ADVANTAGE * LOG_PROB)
     expected = (chi - chi[MASK].mean()) / (chi[MASK].std() + 1e-8)
-    got = delight(U, log_prob, mask=mask, whiten="standard")
+    got = delight(log_prob, U, mask=mask, whiten="standard")
     same(lib, got, np.where(MASK, expected, 0))
-    got = gate(U, log_prob, mask=mask, whiten="standard", temperature=2.0)
+    got = gate(log_prob, U, mask=mask, whiten="standard", temperature=2.0)
     same(lib, got, logistic(np.where(MASK, expected, 0) / 2))
 
 
 def test_standard_whitening_makes_nothing_of_equal_delights(lib: Any) -> None:
     # Seven times 0.3 sums inexactly in float32; that rounding error must not become a signal.
-    chi = delight(lib.array([0.3] * 7), lib.array([-1.0] * 7), whiten="standard")
+    chi = delight(lib.array([-1.0] * 7), lib.array([0.3] * 7), whiten="standard")
     np.testing.assert_allclose(lib.numpy(chi), np.zeros(7), atol=1e-3)
 
 
@@ -61,16 +61,16 @@ def test_scale_whitening_divides_by_the_same_deviation(lib: Any) -> None:
     U, log_prob, mask = lib.array(ADVANTAGE), lib.array(LOG_PROB), lib.array(MASK, "bool")
     chi = np.float64(-ADVANTAGE * LOG_PROB)
     expected = np.where(MASK, chi / (chi[MASK].std() + 1e-8), 0)
-    same(lib, delight(U, log_prob, mask=mask, whiten="scale"), expected)
-    same(lib, gate(U, log_prob, mask=mask, whiten="scale"), logistic(expected))
+    same(lib, delight(log_prob, U, mask=mask, whiten="scale"), expected)
+    same(lib, gate(log_prob, U, mask=mask, whiten="scale"), logistic(expected))
 
 
 def test_mode_relative_surprisal_is_not_negative_where_a_density_exceeds_one(lib: Any) -> None:
     log_prob, mode = lib.array([2.0, 1.0, -1.0]), lib.array([2.0, 2.5, 0.0])
     same(lib, surprisal(log_prob, mode_log_prob=mode), [0, 1.5, 1])
     U = lib.array([1.0, 1.0, -2.0])
-    same(lib, delight(U, log_prob, mode_log_prob=mode), [0, 1.5, -2])
-    same(lib, gate(U, log_prob, mode_log_prob=mode), logistic([0, 1.5, -2]))
+    same(lib, delight(log_prob, U, mode_log_prob=mode), [0, 1.5, -2])
+    same(lib, gate(log_prob, U, mode_log_prob=mode), logistic([0, 1.5, -2]))
 
 
 def test_sequence_level_gives_each_token_its_sequence_s_surprisal(lib: Any) -> None:
@@ -78,7 +78,7 @@ def test_sequence_level_gives_each_token_its_sequence_s_surprisal(lib: Any) -> N
     same(lib, surprisal(log_prob, level="sequence"), [[3.5] * 3, [32.6] * 3])
     masked = np.array([[3, 3, 0], [33, 0, 33]])
     same(lib, surprisal(log_prob, mask=mask, level="sequence"), masked)
-    got = gate(U, log_prob, mask=mask, level="sequence", temperature=10.0)
+    got = gate(log_prob, U, mask=mask, level="sequence", temperature=10.0)
     same(lib, got, logistic(ADVANTAGE * masked / 10))
     clipped = surprisal(log_prob, mask=mask, level="sequence", max_surprisal=10)
     same(lib, clipped, np.minimum(masked, 10))  # the sum is clipped, not its terms
@@ -90,31 +90,31 @@ def test_one_advantage_per_sequence_is_spread_over_its_tokens(
 ) -> None:
     U, log_prob = rng.normal(size=shape[:-1]), lib.array(-rng.exponential(size=shape))
     spread = lib.array(np.repeat(U[..., None], shape[-1], axis=-1))
-    for function in (delight, gate, lambda u, logp: score_weight("dg", u, logp)):
-        got = lib.numpy(function(lib.array(U), log_prob))
-        np.testing.assert_array_equal(got, lib.numpy(function(spread, log_prob)))
+    for function in (delight, gate, score_weight):
+        got = lib.numpy(function(log_prob, lib.array(U)))
+        np.testing.assert_array_equal(got, lib.numpy(function(log_prob, spread)))
 
 
 def test_gate_advantage_changes_the_gate_and_nothing_else(lib: Any) -> None:
     U, log_prob, seen = lib.array(ADVANTAGE), lib.array(LOG_PROB), lib.array(ADVANTAGE[::-1] / 2)
-    w = gate(U, log_prob, gate_advantage=seen)
-    same(lib, w, lib.numpy(gate(seen, log_prob)))
-    same(lib, score_weight("dg", U, log_prob, gate_advantage=seen), lib.numpy(w) * ADVANTAGE)
-    per_sequence = gate(U, log_prob, gate_advantage=lib.array([0.5, -0.5]))
+    w = gate(log_prob, U, gate_advantage=seen)
+    same(lib, w, lib.numpy(gate(log_prob, seen)))
+    same(lib, score_weight(log_prob, U, method="dg", gate_advantage=seen), lib.numpy(w) * ADVANTAGE)
+    per_sequence = gate(log_prob, U, gate_advantage=lib.array([0.5, -0.5]))
     same(lib, per_sequence, logistic(-LOG_PROB * [[0.5], [-0.5]]))
 
 
 def test_masked_out_entries_have_no_surprisal_and_a_neutral_gate(lib: Any) -> None:
     U, log_prob, mask = lib.array(ADVANTAGE), lib.array(LOG_PROB), lib.array(MASK, "bool")
     assert not lib.numpy(surprisal(log_prob, mask=mask))[~MASK].any()
-    assert not lib.numpy(delight(U, log_prob, mask=mask))[~MASK].any()
-    assert (lib.numpy(gate(U, log_prob, mask=mask))[~MASK] == 0.5).all()
+    assert not lib.numpy(delight(log_prob, U, mask=mask))[~MASK].any()
+    assert (lib.numpy(gate(log_prob, U, mask=mask))[~MASK] == 0.5).all()
 
 
 def test_a_mask_of_numbers_counts_where_it_is_not_zero(lib: Any) -> None:
     U, log_prob = lib.array(ADVANTAGE), lib.array(LOG_PROB)
-    by_float = gate(U, log_prob, mask=lib.array(MASK, "float32"))
-    same(lib, by_float, lib.numpy(gate(U, log_prob, mask=lib.array(MASK, "bool"))))
+    by_float = gate(log_prob, U, mask=lib.array(MASK, "float32"))
+    same(lib, by_float, lib.numpy(gate(log_prob, U, mask=lib.array(MASK, "bool"))))
 
 
 OPTIONS = [{}, {"whiten": "standard"}, {"level": "sequence"}, {"max_surprisal": 1.0}]
@@ -123,9 +123,9 @@ OPTIONS = [{}, {"whiten": "standard"}, {"level": "sequence"}, {"max_surprisal": 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_nothing_carries_a_gradient_in_torch(options: dict[str, Any]) -> None:
     U, log_prob = (torch.tensor(a, requires_grad=True) for a in (ADVANTAGE, LOG_PROB))
-    assert not gate(U, log_prob, **options).requires_grad
-    assert not delight(U, log_prob, **options).requires_grad
-    assert not score_weight("dg", U, log_prob, **options).requires_grad
+    assert not gate(log_prob, U, **options).requires_grad
+    assert not delight(log_prob, U, **options).requires_grad
+    assert not score_weight(log_prob, U, method="dg", **options).requires_grad
     options = {k: v for k, v in options.items() if k != "whiten"}
     assert not surprisal(log_prob, mode_log_prob=U, **options).requires_grad
 
@@ -133,9 +133,9 @@ def test_nothing_carries_a_gradient_in_torch(options: dict[str, Any]) -> None:
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_nothing_carries_a_gradient_in_jax(options: dict[str, Any]) -> None:
     def total(U: Any, log_prob: Any, eta: Any) -> Any:
-        chi = delight(U, log_prob, **options)
-        omega = score_weight("dg", U, log_prob, temperature=eta, **options)
-        return (chi + omega + gate(U, log_prob, temperature=eta, **options)).sum()
+        chi = delight(log_prob, U, **options)
+        omega = score_weight(log_prob, U, method="dg", temperature=eta, **options)
+        return (chi + omega + gate(log_prob, U, temperature=eta, **options)).sum()
 
     for gradient in jax.grad(total, argnums=(0, 1, 2))(ADVANTAGE, LOG_PROB, 0.7):
         assert not np.any(gradient)
@@ -145,7 +145,7 @@ def test_a_temperature_that_requires_grad_is_taken_as_a_constant() -> None:
     eta = torch.tensor(0.7, requires_grad=True)
     torch.set_warn_always(True)  # else a warning raised by an earlier test stays silent here
     try:
-        assert not gate(*map(torch.tensor, (ADVANTAGE, LOG_PROB)), temperature=eta).requires_grad
+        assert not gate(*map(torch.tensor, (LOG_PROB, ADVANTAGE)), temperature=eta).requires_grad
     finally:
         torch.set_warn_always(False)
 
@@ -158,7 +158,7 @@ property_test = settings(max_examples=40, deadline=None, derandomize=True, datab
 
 
 def gates(lib: Any, U: list[float], log_prob: float, temperature: float) -> Any:
-    at = lib.array(U), lib.array([log_prob] * len(U))
+    at = lib.array([log_prob] * len(U)), lib.array(U)
     return lib.numpy(gate(*at, temperature=temperature)).astype("float64")
 
 
@@ -197,5 +197,5 @@ def test_gate_is_below_half_exactly_where_delight_is_negative(
 @given(batch=st.lists(st.tuples(advantages, log_probs), min_size=6, max_size=6))
 def test_scale_whitening_never_flips_a_sign(lib: Any, batch: list[tuple[float, float]]) -> None:
     U, log_prob = (lib.array(column) for column in zip(*batch, strict=True))
-    plain, whitened = delight(U, log_prob), delight(U, log_prob, whiten="scale")
+    plain, whitened = delight(log_prob, U), delight(log_prob, U, whiten="scale")
     assert (lib.numpy(plain) * np.sign(lib.numpy(whitened)) >= 0).all()

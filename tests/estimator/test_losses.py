@@ -47,7 +47,7 @@ def test_gradient_is_minus_the_weight_over_the_count(
     autodiff: Any, batch: dict[str, Any], method: str
 ) -> None:
     loss, gradient = loss_and_gradient(autodiff, batch, method=method)
-    omega = autodiff.numpy(score_weight(method, **arrays_of(autodiff, batch)))
+    omega = autodiff.numpy(score_weight(**arrays_of(autodiff, batch), method=method))
     np.testing.assert_allclose(gradient, -omega / MASK.sum(), rtol=1e-6)
     expected = -(omega * batch["log_prob"])[MASK].mean()
     np.testing.assert_allclose(loss, expected, rtol=1e-5, atol=1e-7)
@@ -98,7 +98,7 @@ def test_dg_gradient_is_that_of_the_surrogate_with_its_weight_frozen(
     loss = policy_loss(chosen_log_prob(logits), torch.tensor(U), temperature=0.4)
     (gradient,) = torch.autograd.grad(loss, logits)
     logits = logits.detach()
-    omega = score_weight("dg", torch.tensor(U), chosen_log_prob(logits), temperature=0.4)
+    omega = score_weight(chosen_log_prob(logits), torch.tensor(U), method="dg", temperature=0.4)
     for index in np.ndindex(4, 3):
         step = torch.zeros(4, 3, dtype=torch.float64)
         step[index] = 1e-5

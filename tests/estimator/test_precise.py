@@ -55,7 +55,7 @@ def test_float64_gate_is_right_to_the_last_places(lib: Any, temperature: float) 
     places = 3 if lib.name == "jax" else 2
     with jax.enable_x64(True):
         U, log_prob = (lib.array(a, "float64") for a in points(*case))
-        got = lib.numpy(delightful.gate(U, log_prob, temperature=temperature))
+        got = lib.numpy(delightful.gate(log_prob, U, temperature=temperature))
     exact = exact_gates(*case)
     unit = np.spacing([float(e) for e in exact]) / [float(e) for e in exact]
     assert got.dtype == np.float64
@@ -66,21 +66,21 @@ def test_float64_gate_is_right_to_the_last_places(lib: Any, temperature: float) 
 def test_float32_gate_is_right_to_a_millionth(lib: Any, temperature: float) -> None:
     case = ("float32", temperature, 80.0)
     U, log_prob = (lib.array(a) for a in points(*case))
-    got = lib.numpy(delightful.gate(U, log_prob, temperature=temperature))
+    got = lib.numpy(delightful.gate(log_prob, U, temperature=temperature))
     assert got.dtype == np.float32
     assert np.max(relative_errors(got, exact_gates(*case))) <= 1e-6
 
 
 def test_an_array_temperature_gives_the_gate_of_the_number(lib: Any) -> None:
     U, log_prob = (lib.array(a) for a in points("float32", 2.7, 20.0))
-    by_array = delightful.gate(U, log_prob, temperature=lib.array(2.7))
-    by_number = delightful.gate(U, log_prob, temperature=2.7)
+    by_array = delightful.gate(log_prob, U, temperature=lib.array(2.7))
+    by_number = delightful.gate(log_prob, U, temperature=2.7)
     np.testing.assert_allclose(lib.numpy(by_array), lib.numpy(by_number), rtol=1e-5)
 
 
 def test_temperature_may_vary_by_entry(lib: Any) -> None:
     U, log_prob = lib.array([1.0, 1.0, 1.0]), lib.array([-1.0, -1.0, -1.0])
-    got = delightful.gate(U, log_prob, temperature=lib.array([0.0, 1.0, INF]))
+    got = delightful.gate(log_prob, U, temperature=lib.array([0.0, 1.0, INF]))
     np.testing.assert_allclose(lib.numpy(got), [1, 1 / (1 + np.exp(-1)), 0.5], rtol=1e-6)
 
 
@@ -96,36 +96,36 @@ def test_gate_of_an_impossible_action_is_its_limit(
     with jax.enable_x64(dtype == "float64"):
         U, log_prob = lib.array(SIGNS, dtype), lib.array([-INF] * 3, dtype)
         eta = lib.array(temperature, dtype) if as_array else temperature
-        got = delightful.gate(U, log_prob, temperature=eta)
+        got = delightful.gate(log_prob, U, temperature=eta)
     np.testing.assert_array_equal(lib.numpy(got), expected)
 
 
 def test_temperature_zero_is_the_hard_gate_and_closed_at_no_delight(lib: Any) -> None:
     U, log_prob = lib.array([2.0, -2.0, 2.0, 0.0, 2.0]), lib.array([-1.0, -1.0, 1.0, -1.0, 0.0])
-    got = delightful.gate(U, log_prob, temperature=0)
+    got = delightful.gate(log_prob, U, temperature=0)
     np.testing.assert_array_equal(lib.numpy(got), [1, 0, 0, 0, 0])
 
 
 @pytest.mark.parametrize("log_prob", [-1.0, 1.0, -INF])
 def test_limits_hold_for_a_temperature_traced_by_jit(log_prob: float) -> None:
     U, log_probs = jax.numpy.array(SIGNS), jax.numpy.full(3, log_prob)
-    traced = jax.jit(lambda eta: delightful.gate(U, log_probs, temperature=eta))
+    traced = jax.jit(lambda eta: delightful.gate(log_probs, U, temperature=eta))
     for temperature in (0.0, INF, 1.0):
-        eager = delightful.gate(U, log_probs, temperature=temperature)
+        eager = delightful.gate(log_probs, U, temperature=temperature)
         np.testing.assert_allclose(traced(temperature), eager, rtol=1e-6)
     np.testing.assert_array_equal(traced(INF), [0.5, 0.5, 0.5])
     np.testing.assert_array_equal(traced(0.0), [log_prob > 0, False, log_prob < 0])
 
 
 def test_delight_of_no_advantage_is_zero_however_rare_the_action(lib: Any) -> None:
-    chi = delightful.delight(lib.array(SIGNS), lib.array([-INF] * 3))
+    chi = delightful.delight(lib.array([-INF] * 3), lib.array(SIGNS))
     np.testing.assert_array_equal(lib.numpy(chi), [-INF, 0, INF])
 
 
 def test_huge_products_saturate_without_nan(lib: Any) -> None:
     # Products to 1e36 stay within float32; the error term of their split does not.
     U, log_prob = lib.array([1e18, -1e18, 1e35, -1e35]), lib.array([-1e18, -1e18, -9.0, -9.0])
-    got = lib.numpy(delightful.gate(U, log_prob, temperature=0.3))
+    got = lib.numpy(delightful.gate(log_prob, U, temperature=0.3))
     np.testing.assert_array_equal(got, [1, 0, 1, 0])
 
 
@@ -140,11 +140,11 @@ def test_half_precision_is_computed_and_returned_in_float32(lib: Any, dtype: str
     # 300·250 overflows float16, and its gate underflows by a delight of −18.
     U, log_prob = [300.0, -3.0, 0.7, -0.3], [-250.0, -8.0, -0.06, 1.3]
     U, log_prob = lib.array(U, dtype), lib.array(log_prob, dtype)
-    got, expected = delightful.gate(U, log_prob), delightful.gate(wide(U), wide(log_prob))
+    got, expected = delightful.gate(log_prob, U), delightful.gate(wide(log_prob), wide(U))
     assert lib.numpy(got).dtype == np.float32
     np.testing.assert_array_equal(lib.numpy(got), lib.numpy(expected))
     assert lib.numpy(delightful.surprisal(log_prob)).dtype == np.float32
-    assert lib.numpy(delightful.delight(U, log_prob)).dtype == np.float32
+    assert lib.numpy(delightful.delight(log_prob, U)).dtype == np.float32
     log_prob = lib.array([-9.0, -8.0, -0.06, 1.3], dtype)  # not every weight bears the one above
     for method in delightful.METHODS:
         got = delightful.policy_loss(log_prob, U, method=method, reduction="none")

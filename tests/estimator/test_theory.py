@@ -163,7 +163,7 @@ def test_perpendicular_variance_agrees_with_sampled_gradients():
 @given(st.lists(st.floats(-8, 8), min_size=3, max_size=12), st.floats(0.01, 0.99), ETAS)
 def test_the_gate_of_a_wrong_action_keeps_below_the_tail_bound(logits, b, eta):
     policy = softmax(np.array(logits))
-    w = gate(np.full(policy.size, -b), np.log(policy), temperature=eta)
+    w = gate(np.log(policy), np.full(policy.size, -b), temperature=eta)
     bound = theory.tail_bound(policy, b, eta)
     assert bound == pytest.approx(np.exp(b / eta * np.log(policy)))
     assert np.all(w <= bound * (1 + 1e-12))

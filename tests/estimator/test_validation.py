@@ -35,7 +35,7 @@ def batch(rng: np.random.Generator) -> dict[str, Any]:
 def weight_loss_gradient(lib: Any, batch: dict[str, Any], method: str, **options: Any) -> list[Any]:
     arrays = {name: lib.array(array) for name, array in batch.items()}
     options["mask"] = lib.array(MASK, "bool")
-    omega = lib.numpy(score_weight(method, **arrays, **options))
+    omega = lib.numpy(score_weight(**arrays, method=method, **options))
     log_prob = arrays.pop("log_prob")
 
     def loss_of(log_prob: Any) -> Any:
@@ -141,43 +141,67 @@ A = np.array([[1.0, -1.0, 0.5], [0.2, -0.2, 0.1]])
 L = -np.ones((2, 3))
 SHAPES = r"must have log_prob's shape \(2, 3\)"
 REFUSED = [
-    (lambda: gate(A.T, L), ValueError, rf"advantage {SHAPES} or \(2,\), got \(3, 2\)"),
-    (lambda: gate(A[0], L), ValueError, rf"advantage {SHAPES} or \(2,\), got \(3,\)"),
-    (lambda: gate(A[0, 0], L[0]), ValueError, r"advantage .*shape \(3,\), got \(\)"),
-    (lambda: gate(A, L, gate_advantage=A[0]), ValueError, f"gate_advantage {SHAPES}"),
+    (lambda: gate(L, A.T), ValueError, rf"advantage {SHAPES} or \(2,\), got \(3, 2\)"),
+    (lambda: gate(L, A[0]), ValueError, rf"advantage {SHAPES} or \(2,\), got \(3,\)"),
+    (lambda: gate(L[0], A[0, 0]), ValueError, r"advantage .*shape \(3,\), got \(\)"),
+    (lambda: gate(L, A, gate_advantage=A[0]), ValueError, f"gate_advantage {SHAPES}"),
     (lambda: surprisal(L, mode_log_prob=A[0]), ValueError, f"mode_log_prob {SHAPES}"),
     (lambda: policy_loss(L, A, old_log_prob=A[0]), ValueError, f"old_log_prob {SHAPES}"),
-    (lambda: gate(A, L, mask=A[0] > 0), ValueError, rf"mask {SHAPES}, got \(3,\)"),
+    (lambda: gate(L, A, mask=A[0] > 0), ValueError, rf"mask {SHAPES}, got \(3,\)"),
     (lambda: policy_loss(L, A, mask=np.ones(2)), ValueError, rf"mask {SHAPES}, got \(2,\)"),
-    (lambda: gate(A.astype(int), L), TypeError, "advantage .*floating-point.*got dtype int64"),
-    (lambda: gate(A, L.astype(int)), TypeError, "log_prob .*floating-point.*got dtype int64"),
-    (lambda: gate(A, L + 1j), TypeError, "log_prob .*got dtype complex128"),
-    (lambda: gate(A.tolist(), L), TypeError, "advantage must be a NumPy, .*got list"),
+    (lambda: gate(L, A.astype(int)), TypeError, "advantage .*floating-point.*got dtype int64"),
+    (lambda: gate(L.astype(int), A), TypeError, "log_prob .*floating-point.*got dtype int64"),
+    (lambda: gate(L + 1j, A), TypeError, "log_prob .*got dtype complex128"),
+    (lambda: gate(L, A.tolist()), TypeError, "advantage must be a NumPy, .*got list"),
     (lambda: policy_loss(L.tolist(), A), TypeError, "log_prob must be a NumPy, .*got list"),
-    (lambda: gate(A, L, mask=[[True] * 3] * 2), TypeError, "mask must be .*got list"),
-    (lambda: gate(1.0, L), TypeError, "advantage must be .*got float"),
-    (lambda: gate(A, torch.tensor(L)), TypeError, "log_prob from torch, advantage from numpy"),
-    (lambda: gate(jnp.array(A), torch.tensor(L)), TypeError, "from torch, advantage from jax"),
-    (lambda: gate(A, L, temperature=-1.0), ValueError, "temperature must be >= 0, got -1.0"),
-    (lambda: gate(A, L, temperature=NAN), ValueError, "temperature must be >= 0, got nan"),
+    (lambda: gate(L, A, mask=[[True] * 3] * 2), TypeError, "mask must be .*got list"),
+    (lambda: gate(L, 1.0), TypeError, "advantage must be .*got float"),
+    (lambda: gate(torch.tensor(L), A), TypeError, "log_prob from torch, advantage from numpy"),
+    (lambda: gate(torch.tensor(L), jnp.array(A)), TypeError, "from torch, advantage from jax"),
+    (lambda: gate(L, A, temperature=-1.0), ValueError, "temperature must be >= 0, got -1.0"),
+    (lambda: gate(L, A, temperature=NAN), ValueError, "temperature must be >= 0, got nan"),
     (lambda: policy_loss(L, A, temperature=-1), ValueError, "temperature must be >= 0, got -1"),
-    (lambda: gate(A, L, max_surprisal=0), ValueError, "max_surprisal must be > 0, got 0"),
+    (lambda: gate(L, A, max_surprisal=0), ValueError, "max_surprisal must be > 0, got 0"),
     (lambda: surprisal(L, max_surprisal=-1.0), ValueError, "max_surprisal must be > 0, got -1.0"),
     (lambda: surprisal(L, max_surprisal=NAN), ValueError, "max_surprisal must be > 0, got nan"),
-    (lambda: gate(A, L, level="word"), ValueError, "level .*'token', 'sequence', got 'word'"),
-    (lambda: delight(A, L, whiten="z"), ValueError, "whiten .*'standard', 'scale', got 'z'"),
-    (lambda: gate(A, L, whiten="z"), ValueError, "whiten .*'standard', 'scale', got 'z'"),
+    (lambda: gate(L, A, level="word"), ValueError, "level .*'token', 'sequence', got 'word'"),
+    (lambda: delight(L, A, whiten="z"), ValueError, "whiten .*'standard', 'scale', got 'z'"),
+    (lambda: gate(L, A, whiten="z"), ValueError, "whiten .*'standard', 'scale', got 'z'"),
     (lambda: policy_loss(L, A, reduction="max"), ValueError, "reduction .*'mean', .*got 'max'"),
     (lambda: policy_loss(L, A, method="dgg"), ValueError, "method .*one of pg, dg, .*got 'dgg'"),
-    (lambda: score_weight("dgg", A, L), ValueError, "method .*one of pg, dg, .*got 'dgg'"),
+    (lambda: score_weight(L, A, method="dgg"), ValueError, "method .*one of pg, dg, .*got 'dgg'"),
     (lambda: policy_loss(L, A, clip=0.1), TypeError, "dg takes temperature, .*got 'clip'"),
-    (lambda: score_weight("pg", A, L, clip=0.1), TypeError, "pg takes no options, got 'clip'"),
-    (lambda: score_weight("ppo", A, L, clip=-0.1), ValueError, "clip must be >= 0, got -0.1"),
-    (lambda: score_weight("awr", A, L, temperature=0), ValueError, "temperature must be > 0"),
-    (lambda: score_weight("mpo", A, L, temperature=0), ValueError, "temperature must be > 0"),
-    (lambda: score_weight("exponent", A, L, beta=-1), ValueError, "beta must be >= 0, got -1"),
-    (lambda: score_weight("pmpo", A, L, preference=-1), ValueError, "preference must be >= 0"),
-    (lambda: score_weight("mpo", A, L, axis=2), ValueError, r"axis .*shape \(2, 3\), got 2"),
+    (
+        lambda: score_weight(L, A, method="pg", clip=0.1),
+        TypeError,
+        "pg takes no options, got 'clip'",
+    ),
+    (
+        lambda: score_weight(L, A, method="ppo", clip=-0.1),
+        ValueError,
+        "clip must be >= 0, got -0.1",
+    ),
+    (
+        lambda: score_weight(L, A, method="awr", temperature=0),
+        ValueError,
+        "temperature must be > 0",
+    ),
+    (
+        lambda: score_weight(L, A, method="mpo", temperature=0),
+        ValueError,
+        "temperature must be > 0",
+    ),
+    (
+        lambda: score_weight(L, A, method="exponent", beta=-1),
+        ValueError,
+        "beta must be >= 0, got -1",
+    ),
+    (
+        lambda: score_weight(L, A, method="pmpo", preference=-1),
+        ValueError,
+        "preference must be >= 0",
+    ),
+    (lambda: score_weight(L, A, method="mpo", axis=2), ValueError, r"axis .*shape \(2, 3\), got 2"),
     (lambda: policy_loss(L, A, axis=-3), ValueError, r"axis .*shape \(2, 3\), got -3"),
     (lambda: kl_penalty(A, L[0]), ValueError, r"reference_logits .*\(2, 3\), got \(3,\)"),
     (lambda: entropy_bonus(A.astype(int)), TypeError, "logits must be .*got dtype int64"),
@@ -194,14 +218,14 @@ def test_a_mistake_is_refused_by_its_name(
 
 
 def test_jax_takes_numpy_arrays_as_its_own() -> None:
-    got = gate(A, jnp.array(L), mask=np.ones_like(A))
+    got = gate(jnp.array(L), A, mask=np.ones_like(A))
     assert isinstance(got, jax.Array)
-    np.testing.assert_allclose(got, gate(A, L), rtol=1e-6)
+    np.testing.assert_allclose(got, gate(L, A), rtol=1e-6)
 
 
 def test_wider_and_narrower_floats_mix(lib: Any) -> None:
-    got = gate(lib.array(A, "float32"), lib.array(L, "float16"))
-    np.testing.assert_allclose(lib.numpy(got), gate(A, L), rtol=1e-6)
+    got = gate(lib.array(L, "float16"), lib.array(A, "float32"))
+    np.testing.assert_allclose(lib.numpy(got), gate(L, A), rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["log_prob", "advantage", *OPTIONAL])

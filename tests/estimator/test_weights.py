@@ -29,7 +29,7 @@ def weights(lib: Any, name: str, U: Any, log_prob: Any, **options: Any) -> Any:
         else value
         for key, value in options.items()
     }
-    return lib.numpy(score_weight(name, lib.array(U), lib.array(log_prob), **options))
+    return lib.numpy(score_weight(lib.array(log_prob), lib.array(U), method=name, **options))
 
 
 def same(got: Any, expected: Any) -> None:
@@ -181,7 +181,9 @@ def test_additive_gates_on_a_mixture_of_advantage_and_surprisal(
 
 
 def test_additive_without_surprisal_takes_an_impossible_action() -> None:
-    got = score_weight("additive", np.array([1.0, -1.0]), np.array([-np.inf, -np.inf]), alpha=0.0)
+    got = score_weight(
+        np.array([-np.inf, -np.inf]), np.array([1.0, -1.0]), method="additive", alpha=0.0
+    )
     same(got, scipy.special.expit([1.0, -1.0]) * [1, -1])
 
 
@@ -220,9 +222,9 @@ def test_weight_is_zero_where_masked_out_and_blind_to_what_is_there(
 @pytest.mark.parametrize("name", METHODS)
 def test_only_batchwise_methods_compare_samples(batch: Any, name: str) -> None:
     U, log_prob, _ = batch
-    together = score_weight(name, U.ravel(), log_prob.ravel())
-    pairs = zip(U.reshape(-1, 1), log_prob.reshape(-1, 1), strict=True)
-    alone = np.concatenate([score_weight(name, *pair) for pair in pairs])
+    together = score_weight(log_prob.ravel(), U.ravel(), method=name)
+    pairs = zip(log_prob.reshape(-1, 1), U.reshape(-1, 1), strict=True)
+    alone = np.concatenate([score_weight(*pair, method=name) for pair in pairs])
     assert np.allclose(alone, together) != METHODS[name].batchwise
 
 
@@ -261,7 +263,7 @@ def test_a_spec_has_one_spelling(spec: str, canonical: str) -> None:
 @pytest.mark.parametrize("spec", ["pg", "dg:whiten=scale,level=sequence", "ppo:clip=0.1", "mpo"])
 def test_options_of_a_spec_are_options_of_the_weight(batch: Any, spec: str) -> None:
     method, options = parse_method(spec)
-    assert np.isfinite(score_weight(method.name, *batch[:2], **options)).all()
+    assert np.isfinite(score_weight(*batch[1::-1], method=method.name, **options)).all()
 
 
 @pytest.mark.parametrize(

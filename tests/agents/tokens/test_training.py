@@ -185,7 +185,7 @@ def test_any_registered_method_weighs_the_scores(spec, losses, episodes, log_pro
     method, options = parse_method(spec)
     now, then = (x.astype(np.float32) for x in log_probs)
     advantage = np.asarray(episodes.advantage)
-    omega = score_weight(method.name, advantage, now, old_log_prob=then, axis=1, **options)
+    omega = score_weight(now, advantage, method=method.name, old_log_prob=then, axis=1, **options)
     value, gradient = losses[spec]
     assert float(value) == pytest.approx(-float(np.mean(omega * now)), rel=1e-4, abs=1e-6)
     expected = _by_hand(omega, NEW, episodes)

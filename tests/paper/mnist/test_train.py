@@ -117,7 +117,7 @@ def test_gates_agree_with_the_diagnosis_of_many_draws() -> None:
     image = rng.integers(0, 20, 200_000)
     action = (rng.random(200_000)[:, None] > policy.cumsum(1)[image]).sum(1).clip(max=9)
     advantage = np.asarray(right)[image, action] - (policy**2).sum(1)[image]
-    seen = diagnose(advantage, np.asarray(log_policy)[image, action], temperature=0.5)
+    seen = diagnose(np.asarray(log_policy)[image, action], advantage, temperature=0.5)
     found = train.gates(SMALL, {"temperature": 0.5}, log_policy, right)
     expected = {
         "gate_right": seen.gate_mean_positive,

@@ -18,7 +18,7 @@ from delightful.lab.cells import Plan
 from delightful.lab.experiment import VERDICTS, NotMeasuredError
 from delightful.lab.store import Store
 from delightful.paper.tokens import EXPERIMENT
-from delightful.paper.tokens.sweep import CURVES, RATE, SETTINGS, SCALING, VARIANTS
+from delightful.paper.tokens.sweep import CURVES, RATE, SCALING, SETTINGS, VARIANTS
 
 CLAIMS = {claim.id.removeprefix("tokens/"): claim for claim in EXPERIMENT.claims}
 SWEEPS = {sweep.name: sweep for sweep in EXPERIMENT.sweeps}

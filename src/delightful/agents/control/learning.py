@@ -224,7 +224,7 @@ def actor_loss(
         **options,
     }
     score = policy_loss(log_prob, advantage, method=config.method, **batch)
-    weight = size(score_weight(config.method, advantage, log_prob, **batch))
+    weight = size(score_weight(log_prob, advantage, method=config.method, **batch))
     moved, changed = map(jnp.mean, networks.divergence(*old, *policy))
     ratio = jnp.exp(log_prob - old_log_prob)
     seen = _measure(config, log_prob, mode, advantage) | {
@@ -270,7 +270,7 @@ def _measure(
 ) -> dict[str, jax.Array]:
     """DG's gate at η = 1 and how often density inverts it, whatever the method."""
     relative = mode if config.surprisal == "mode" else None
-    w = gate(advantage, log_prob, max_surprisal=config.max_surprisal, mode_log_prob=relative)
+    w = gate(log_prob, advantage, max_surprisal=config.max_surprisal, mode_log_prob=relative)
     good, bad = advantage > 0, advantage < 0
     return {
         "inverted": jnp.mean(log_prob > 0),

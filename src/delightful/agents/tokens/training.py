@@ -109,7 +109,7 @@ MEASURED = ("error", "reward", "gate_good", "gate_bad", "surprisal")
 
 def gates(advantage: jax.Array, log_prob: jax.Array) -> dict[str, Any]:
     """DG's gate at η = 1, whatever the method, for answers above and below their baseline."""
-    w = gate(advantage, log_prob)
+    w = gate(log_prob, advantage)
 
     def mean(of: jax.Array) -> Any:
         counted = of[..., None] * jnp.ones_like(w)

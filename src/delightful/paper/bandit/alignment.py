@@ -18,7 +18,7 @@ def run(config: AlignmentConfig, seeds: np.ndarray) -> Curves:
     method, options = parse_method(config.method)
     policy = theory.symmetric_policy(config.actions, config.error)
     advantage = np.eye(config.actions)[0] - config.baseline
-    weight = score_weight(method.name, advantage, np.log(policy), **options)
+    weight = score_weight(np.log(policy), advantage, method=method.name, **options)
     phi = theory.scores(policy)
     target = unit(np, phi[0])
     gaps = []

@@ -41,7 +41,7 @@ def weights() -> Finding:
             "dg": ({"temperature": 0.7}, theory.dg_weight(p, 0.7)),
         }
         for method, (options, c) in cases.items():
-            omega = score_weight(method, np.eye(7)[0], np.log(policy), **options)
+            omega = score_weight(np.log(policy), np.eye(7)[0], method=method, **options)
             worst = max(worst, np.abs(theory.expected_gradient(policy, omega) - c * v).max())
     return found("largest error of E[g] = c(p)·v", worst, worst < 1e-12)
 
@@ -93,7 +93,9 @@ def self_reinforcing() -> Finding:
 def _coefficient(p: float) -> float:
     """c in E[g_PG] = c·v, from the estimator."""
     policy = theory.symmetric_policy(10, 1 - p)
-    mean = theory.expected_gradient(policy, score_weight("pg", np.eye(10)[0], np.log(policy)))
+    mean = theory.expected_gradient(
+        policy, score_weight(np.log(policy), np.eye(10)[0], method="pg")
+    )
     return float(mean[0] / theory.scores(policy)[0][0])
 
 

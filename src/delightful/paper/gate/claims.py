@@ -23,8 +23,8 @@ _TINY = 1e-12  # float64 equality, allowing for a few roundings
     paper="≈ 1 and ≈ 0",
 )
 def breakthrough() -> Finding:
-    w = gate(np.array([1.0, -1.0]), np.log([0.01, 0.01]))
-    deep = gate(np.array([1.0, -1.0]), np.log([1e-9, 1e-9]))
+    w = gate(np.log([0.01, 0.01]), np.array([1.0, -1.0]))
+    deep = gate(np.log([1e-9, 1e-9]), np.array([1.0, -1.0]))
     holds = 0.9 < w[0] <= 1 and 0 <= w[1] < 0.1 and 1 - 1e-8 < deep[0] <= 1 and 0 <= deep[1] < 1e-8
     return found(
         "gate of a rare success (π = 0.01, U = 1)", w[0], bool(holds), note=f"failure {w[1]:.2g}"
@@ -38,7 +38,7 @@ def breakthrough() -> Finding:
     paper="≈ 0",
 )
 def favoured() -> Finding:
-    w = gate(np.array([1.0, -1.0]), np.log([0.99, 0.99]))
+    w = gate(np.log([0.99, 0.99]), np.array([1.0, -1.0]))
     distance = float(np.max(np.abs(w - 0.5)))
     return found("largest |w − ½| at π = 0.99, U = ±1", distance, distance < 0.01)
 
@@ -90,7 +90,7 @@ def maximiser() -> Finding:
             left, right = high - ratio * (high - low), low + ratio * (high - low)
             better = theory.gate_objective(left, chi, eta) > theory.gate_objective(right, chi, eta)
             low, high = np.where(better, low, left), np.where(better, right, high)
-        w = gate(chi, np.full_like(chi, -1.0), temperature=eta)
+        w = gate(np.full_like(chi, -1.0), chi, temperature=eta)
         worst = max(worst, float(np.max(np.abs((low + high) / 2 - w))))
     # A maximum is flat, so comparing values finds its place to the square root of precision.
     return found("largest |argmax − σ(χ/η)|", worst, worst < 1e-6 and concave)
@@ -106,7 +106,7 @@ def softplus() -> Finding:
     worst = 0.0
     for eta in (0.1, 1.0, 10.0):
         chi = np.linspace(-30 * eta, 30 * eta, 401)
-        w = gate(chi, np.full_like(chi, -1.0), temperature=eta)
+        w = gate(np.full_like(chi, -1.0), chi, temperature=eta)
         reached = theory.gate_objective(w, chi, eta)
         worst = max(
             worst, float(np.max(np.abs(reached - theory.softplus_potential(chi, eta)) / eta))
@@ -134,8 +134,8 @@ def saturation() -> Finding:
 )
 def hedonic() -> Finding:
     U, log_prob = _grid()
-    exact = np.abs(gate(U, log_prob, temperature=np.inf) - 0.5)
-    near = np.abs(score_weight("dg", U, log_prob, temperature=1e9) - U / 2).max()
+    exact = np.abs(gate(log_prob, U, temperature=np.inf) - 0.5)
+    near = np.abs(score_weight(log_prob, U, method="dg", temperature=1e9) - U / 2).max()
     holds = exact.max() == 0 and near < 1e-6
     note = "the update then responds to advantage alone; the gate itself to neither"
     return found("largest |ω − U/2| at η = 1e9", near, holds, note=note)
@@ -150,9 +150,9 @@ def hedonic() -> Finding:
 def enlightened() -> Finding:
     U, log_prob = _grid()
     hard = (-U * log_prob > 0).astype(float)
-    exact = np.max(np.abs(gate(U, log_prob, temperature=0.0) - hard))
+    exact = np.max(np.abs(gate(log_prob, U, temperature=0.0) - hard))
     some = np.abs(U) > 1e-9
-    near = np.max(np.abs(gate(U, log_prob, temperature=1e-6) - hard)[some])
+    near = np.max(np.abs(gate(log_prob, U, temperature=1e-6) - hard)[some])
     note = "for χ ≠ 0; at χ = 0 exactly the gate is ½ for every η > 0, and 0 at η = 0"
     return found("largest |w − 1[χ>0]| at η = 1e-6", near, exact == 0 and near < 1e-6, note=note)
 
@@ -173,7 +173,7 @@ def stationary() -> Finding:
         with np.errstate(divide="ignore"):
             log_prob = np.log(policy)
         for eta in (0.01, 1.0, 100.0):
-            weight = score_weight("dg", advantage, log_prob, temperature=eta)
+            weight = score_weight(log_prob, advantage, method="dg", temperature=eta)
             terms = weight[:, None] * theory.scores(policy)
             worst = max(worst, float(np.abs(terms[policy > 0]).max()))
     note = "with U from the policy's own value; a fixed baseline leaves U ≠ 0 on the support"
@@ -192,7 +192,7 @@ def direction() -> Finding:
     policy = np.array([0.3, 0.5, 0.15, 0.05])
     advantage = np.eye(4)[0] - 0.5
     pg, dg = (
-        theory.expected_gradient(policy, score_weight(method, advantage, np.log(policy)))
+        theory.expected_gradient(policy, score_weight(np.log(policy), advantage, method=method))
         for method in ("pg", "dg")
     )
     gap = 1 - pg @ dg / np.linalg.norm(pg) / np.linalg.norm(dg)
@@ -210,10 +210,12 @@ def blind() -> Finding:
     U = np.linspace(-2, 2, 81)
     spread = {}
     for name in ("pg", "pmpo", "awr"):
-        common, rare = (score_weight(name, U, np.full_like(U, np.log(p))) for p in (0.9, 0.01))
+        common, rare = (
+            score_weight(np.full_like(U, np.log(p)), U, method=name) for p in (0.9, 0.01)
+        )
         increasing = np.all(np.diff(common) >= 0)
         spread[name] = float(np.max(np.abs(common - rare))) if increasing else np.inf
-    linear = np.array_equal(score_weight("pg", U, np.full_like(U, -1.0)), U)
+    linear = np.array_equal(score_weight(np.full_like(U, -1.0), U, method="pg"), U)
     largest = max(spread.values())
     return found("largest change of ω from π = 0.9 to 0.01", largest, linear and largest == 0)
 
@@ -225,8 +227,8 @@ def blind() -> Finding:
     paper="≫ 1",
 )
 def asymmetry() -> Finding:
-    plus, minus = np.abs(score_weight("dg", np.array([1.0, -1.0]), np.log([0.01, 0.01])))
-    common = np.abs(score_weight("dg", np.array([1.0, -1.0]), np.log([0.9, 0.9])))
+    plus, minus = np.abs(score_weight(np.log([0.01, 0.01]), np.array([1.0, -1.0]), method="dg"))
+    common = np.abs(score_weight(np.log([0.9, 0.9]), np.array([1.0, -1.0]), method="dg"))
     ratio = plus / minus
     note = f"common action (π = 0.9): {common[0] / common[1]:.2g}; PG: 1"
     return found("|ω| of a rare success over a rare failure", ratio, ratio > 10, note=note)
@@ -245,7 +247,8 @@ def trust_region() -> Finding:
     log_prob = np.log(ratio) - 5
     old = np.full_like(ratio, -5.0)
     kept = {
-        sign: score_weight("ppo", np.full_like(ratio, sign), log_prob, old_log_prob=old) / sign
+        sign: score_weight(log_prob, np.full_like(ratio, sign), method="ppo", old_log_prob=old)
+        / sign
         for sign in (1.0, -1.0)
     }
     inside = [np.all((k == 0) | (np.abs(k - 1) <= 0.2 + 1e-9)) for k in kept.values()]
@@ -268,9 +271,9 @@ def trust_region() -> Finding:
 )
 def rare_clipped() -> Finding:
     """A rare success whose probability has grown by half within the batch gets no more weight."""
-    args = (np.array([2.0]), np.log([0.015]))
-    weight = float(score_weight("ppo", *args, old_log_prob=np.log([0.01]))[0])
-    dg = float(score_weight("dg", *args)[0])
+    args = (np.log([0.015]), np.array([2.0]))
+    weight = float(score_weight(*args, method="ppo", old_log_prob=np.log([0.01]))[0])
+    dg = float(score_weight(*args, method="dg")[0])
     note = f"DG: {dg:.3g}; the clip treats a common action alike"
     return found("ω of PPO at π = 0.015, r = 1.5, U = 2", weight, weight == 0 and dg > 1, note=note)
 
@@ -284,7 +287,7 @@ def rare_clipped() -> Finding:
 def both_tails() -> Finding:
     """ω/U beyond the clip: U > 0 at a ratio of 1.5, U < 0 at a ratio of 0.5; and the other way."""
     U, log_ratio = np.array([1.0, -1.0, 1.0, -1.0]), np.log([1.5, 0.5, 0.5, 1.5])
-    omega = score_weight("ppo", U, log_ratio - 3, old_log_prob=np.full(4, -3.0))
+    omega = score_weight(log_ratio - 3, U, method="ppo", old_log_prob=np.full(4, -3.0))
     clipped = float(np.abs(omega[:2]).max())
     note = "each sign of U on one side only: U > 0 where r > 1 + ε, U < 0 where r < 1 − ε"
     passes = bool(np.all(omega[2:] != 0))
@@ -303,7 +306,7 @@ def baseline() -> Finding:
     policy = np.array([0.3, 0.5, 0.15, 0.05])
     means, variances = [], []
     for b in (0.0, 0.5, policy[0]):
-        weight = score_weight("pg", np.eye(4)[0] - b, np.log(policy))
+        weight = score_weight(np.log(policy), np.eye(4)[0] - b, method="pg")
         mean = theory.expected_gradient(policy, weight)
         second = policy @ np.sum((weight[:, None] * theory.scores(policy)) ** 2, axis=1)
         means.append(mean)
@@ -326,8 +329,8 @@ def no_ratio() -> Finding:
     old = log_prob + 0.1
     change = {}
     for name in ("dg", "ppo", "grpo"):
-        with_old = score_weight(name, U, log_prob, old_log_prob=old)
-        change[name] = float(np.max(np.abs(with_old - score_weight(name, U, log_prob))))
+        with_old = score_weight(log_prob, U, method=name, old_log_prob=old)
+        change[name] = float(np.max(np.abs(with_old - score_weight(log_prob, U, method=name))))
     holds = change["dg"] == 0 and min(change["ppo"], change["grpo"]) > 0
     return found(
         "change of DG's ω when π_old changes", change["dg"], holds, note=f"PPO: {change['ppo']:.2g}"

@@ -15,7 +15,7 @@ _COMMON, _RARE = 0.9, 0.01
 
 def _omega(method: str, advantage: Any, probability: Any, **data: Any) -> np.ndarray:
     advantage, log_prob = np.broadcast_arrays(np.asarray(advantage, float), np.log(probability))
-    return np.asarray(score_weight(method, advantage, log_prob, **data))
+    return np.asarray(score_weight(log_prob, advantage, method=method, **data))
 
 
 def draw_coefficient() -> Drawing:

@@ -44,7 +44,7 @@ def coefficients(
         below = at_or_below(chance, policy)
         table = _one_by_one(config, hyperparameters, below, advantage, log_prob)
     else:
-        weight = score_weight(config.method, advantage, log_prob, **hyperparameters)
+        weight = score_weight(log_prob, advantage, method=config.method, **hyperparameters)
         table = weight * _shares(chance, policy, log_prob)
     return table - config.entropy * policy * log_policy
 
@@ -88,9 +88,9 @@ def _one_by_one(
     """For methods that compare a sample with others: every draw is an entry of its own."""
     taken = jnp.moveaxis(_apart(below, 1), 2, 0)  # (images, draws, actions)
     weight = score_weight(
-        config.method,
-        jnp.sum(taken * advantage[:, None], axis=2),
         jnp.sum(taken * log_prob[:, None], axis=2),
+        jnp.sum(taken * advantage[:, None], axis=2),
+        method=config.method,
         # Draws of one image are one group; with one draw, the batch is.
         axis=1 if config.samples > 1 else None,
         **hyperparameters,

@@ -115,7 +115,7 @@ def gates(
     eta = hyperparameters["temperature"] if config.method == "dg" else 1.0
     policy = jnp.exp(log_policy)
     advantage = advantages(config.baseline, policy, right)
-    w = gate(advantage, log_policy, temperature=eta)
+    w = gate(log_policy, advantage, temperature=eta)
     omega = jnp.abs(w * advantage)
 
     def mean(values: Any, of: Any = 1.0) -> Any:

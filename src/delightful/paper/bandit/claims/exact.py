@@ -22,7 +22,7 @@ _GRID = [
 
 def _weights(method: str, policy: np.ndarray, b: float, **options: Any) -> np.ndarray:
     advantage = np.eye(policy.size)[0] - b
-    return np.asarray(score_weight(method, advantage, np.log(policy), **options))
+    return np.asarray(score_weight(np.log(policy), advantage, method=method, **options))
 
 
 def _random_policies(seed: int = 0, count: int = 300) -> list[np.ndarray]:
