@@ -41,6 +41,8 @@ myst_heading_anchors = 3
 myst_update_mathjax = False
 
 default_role = "code"
+python_maximum_signature_line_length = 88
+python_display_short_literal_types = True
 # So that the pages are the same whether or not the frameworks are installed.
 autodoc_mock_imports = [
     "dm_control",

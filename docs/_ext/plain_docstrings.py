@@ -43,10 +43,24 @@ def _process(
 ) -> None:
     found: list[str] = []
     for is_text, part in groupby(lines, key=lambda line: bool(line.strip())):
-        found += _paragraph(list(part), what) if is_text else part
+        paragraph = list(part)
+        found += _paragraph(paragraph, what) if is_text else paragraph
     lines[:] = found
+
+
+def _skip(
+    app: Sphinx,  # noqa: ARG001
+    what: str,  # noqa: ARG001
+    name: str,  # noqa: ARG001
+    obj: Any,
+    skip: bool,
+    options: Any,  # noqa: ARG001
+) -> bool:
+    """Also what Python itself says of a named tuple's fields: they are in the signature."""
+    return skip or (getattr(obj, "__doc__", None) or "").startswith("Alias for field number")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("autodoc-process-docstring", _process, priority=_BEFORE_NAPOLEON)
+    app.connect("autodoc-skip-member", _skip)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
