@@ -1,10 +1,10 @@
 """The docs site: `make docs` builds it into docs/_build/html, without a network.
 
-Sphinx, with MyST for Markdown and Furo as the theme: of the generators for Python it is the one
-that is both maintained (9.2 in October 2026; MkDocs 1.x had its last release in August 2024,
-Material for MkDocs is in maintenance mode, its successor Zensical is at 0.0.x) and able to read
-docstrings and to check every reference by itself. Its pages need no server and no CDN: fonts are
-the system's, maths is MathML.
+Sphinx, with MyST for Markdown and Furo as the theme, is the generator that is both maintained (9.2
+in October 2026; MkDocs had its last release in August 2024, Material for MkDocs gets only fixes
+until May 2027, Zensical is at 0.0.x) and able by itself to read docstrings and to check every
+reference. Its pages need neither a server nor a CDN: fonts are the system's, search is a file,
+formulas are MathML.
 """
 
 import sys

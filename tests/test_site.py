@@ -1,5 +1,6 @@
 """The docs site is strict, whole and offline; the package's metadata and its archive are sound."""
 
+import json
 import os
 import re
 import shutil
@@ -73,6 +74,24 @@ class Page(HTMLParser):
 @pytest.fixture(scope="module")
 def parsed(site: Path) -> dict[Path, Page]:
     return {path.resolve(): Page(path) for path in site.rglob("*.html")}
+
+
+def test_notebook_is_shown_as_it_was_executed(site: Path) -> None:
+    page = (site / "notebooks" / "dg-in-ten-minutes.html").read_text("utf-8")
+    assert 'src="data:image/png;base64,' in page
+    assert 'class="output highlight-text' in page
+
+
+def test_notebook_whose_cell_failed_is_refused(pages: Path, tmp_path: Path) -> None:
+    failed = {"output_type": "error", "ename": "NameError", "evalue": "gone"}
+    cells = [
+        {"cell_type": "markdown", "source": ["# Notebook"]},
+        {"cell_type": "code", "source": ["gone"], "outputs": [failed]},
+    ]
+    (tmp_path / "notebook.ipynb").write_text(json.dumps({"cells": cells}), "utf-8")
+    built = build_small(pages, tmp_path, "[Notebook](notebook.ipynb)")
+    assert built.returncode != 0
+    assert "NameError: gone" in built.stderr
 
 
 def is_elsewhere(address: str) -> bool:

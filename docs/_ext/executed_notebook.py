@@ -39,7 +39,7 @@ def _output(output: dict[str, Any]) -> str:
 
 def _text(text: str | list[str]) -> str:
     shown = "".join(text).rstrip()
-    return f":::{{code-block}} text\n:class: output\n\n{shown}\n:::" if shown else ""
+    return f"{_FENCE}{{code-block}} text\n:class: output\n\n{shown}\n{_FENCE}" if shown else ""
 
 
 class NotebookParser(MystParser):
