@@ -2,10 +2,13 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 
-.PHONY: reproduce test test-plugins results results-control clean
+.PHONY: reproduce docs test test-plugins results results-control clean
 
 reproduce: $(VENV)/.lab            ## run, draw and check the paper; the report is results/report/report.html
 	$(VENV)/bin/delightful reproduce gate bandit contexts mnist tokens  # control takes hours
+
+docs: $(VENV)/.docs                ## the site, docs/_build/html/index.html; a broken link or a warning fails
+	$(VENV)/bin/python -m sphinx --fail-on-warning --keep-going --fresh-env --quiet docs docs/_build/html
 
 test: $(VENV)/.test                ## lint, types and tests
 	$(VENV)/bin/ruff check .
@@ -46,7 +49,7 @@ results-control: $(VENV)-sac/.ready            ## refresh docs/results/control: 
 	$(VENV)-sac/bin/python docs/refresh.py
 
 clean:
-	rm -rf $(VENV) $(VENV)-plugins $(VENV)-verl $(VENV)-sac
+	rm -rf $(VENV) $(VENV)-plugins $(VENV)-verl $(VENV)-sac docs/_build
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -56,9 +59,13 @@ $(VENV)/.lab: $(VENV)/bin/python pyproject.toml
 	$(VENV)/bin/pip install --quiet --editable '.[lab]'
 	touch $@
 
+$(VENV)/.docs: $(VENV)/bin/python pyproject.toml
+	$(VENV)/bin/pip install --quiet --editable '.[docs]'
+	touch $@ $(VENV)/.lab
+
 $(VENV)/.test: $(VENV)/bin/python pyproject.toml
 	$(VENV)/bin/pip install --quiet --editable '.[test]'
-	touch $@ $(VENV)/.lab
+	touch $@ $(VENV)/.lab $(VENV)/.docs
 
 $(VENV)-plugins/.ready: EXTRAS = test,trl,sb3,rllib,torchrl,control
 $(VENV)-verl/.ready: EXTRAS = test,verl
