@@ -5,21 +5,26 @@ with the `delightful` command (install `delightful-rl[lab]`).
 """
 
 from delightful.diagnostics import Diagnosis, diagnose
-from delightful.gate import delight, gate, surprisal
+from delightful.gate import GateConfig, delight, gate, surprisal
 from delightful.losses import entropy_bonus, kl_penalty, policy_loss
-from delightful.weights import METHODS, score_weight
+from delightful.validation import Batch, set_validation
+from delightful.weights import METHODS, method, score_weight
 
 __version__ = "0.1.0"
 
 __all__ = [
     "METHODS",
+    "Batch",
     "Diagnosis",
+    "GateConfig",
     "delight",
     "diagnose",
     "entropy_bonus",
     "gate",
     "kl_penalty",
+    "method",
     "policy_loss",
     "score_weight",
+    "set_validation",
     "surprisal",
 ]

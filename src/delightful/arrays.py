@@ -8,32 +8,53 @@ Libraries are told apart through `sys.modules`, so none is imported that the cal
 """
 
 import sys
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-Array = Any
-"""A NumPy, JAX or PyTorch array; every function returns the kind that it was given."""
+
+class Array(Protocol):
+    """A NumPy, JAX or PyTorch array: what the public functions take and return."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> Any: ...
+    def __getitem__(self, key: Any, /) -> Any: ...
+    def __neg__(self) -> Any: ...
+    def __add__(self, other: Any, /) -> Any: ...
+    def __radd__(self, other: Any, /) -> Any: ...
+    def __sub__(self, other: Any, /) -> Any: ...
+    def __rsub__(self, other: Any, /) -> Any: ...
+    def __mul__(self, other: Any, /) -> Any: ...
+    def __rmul__(self, other: Any, /) -> Any: ...
+    def __truediv__(self, other: Any, /) -> Any: ...
+
+
+ArrayT = TypeVar("ArrayT", bound=Array)
+"""The kind of array that was given is the kind that is returned."""
 
 
 def library(array: Any) -> str | None:
     """ "torch", "jax" or "numpy"; None if it is no array of theirs."""
-    torch, jax = sys.modules.get("torch"), sys.modules.get("jax")
+    torch = sys.modules.get("torch")
     if torch is not None and isinstance(array, torch.Tensor):
         return "torch"
+    jax = sys.modules.get("jax")
     if jax is not None and isinstance(array, jax.Array):
         return "jax"
     return "numpy" if isinstance(array, (np.ndarray, np.generic)) else None
 
 
-def namespace(**named: Array) -> Any:
+def namespace(**named: Any) -> Any:
     """The array-API namespace that the `named` arrays share; `None` values are ignored."""
     libraries = {name: library(array) for name, array in named.items() if array is not None}
-    for name, found in libraries.items():
-        if found is None:
-            got = type(named[name]).__name__
-            raise TypeError(f"{name} must be a NumPy, JAX or PyTorch array, got {got}")
     present = set(libraries.values())
+    if None in present:
+        name = next(name for name, found in libraries.items() if found is None)
+        got = type(named[name]).__name__
+        raise TypeError(f"{name} must be a NumPy, JAX or PyTorch array, got {got}")
     # JAX takes NumPy arrays as its own, and its users pass them; no other mixture is meant.
     if len(present) > 1 and present != {"jax", "numpy"}:
         mixture = ", ".join(f"{name} from {found}" for name, found in libraries.items())
@@ -49,8 +70,30 @@ def namespace(**named: Array) -> Any:
     return array_api_compat.numpy
 
 
-def at_least_float32(xp: Any, name: str, array: Array) -> Array:
-    """`array` with float16 and bfloat16 widened: the gate underflows and rounds to 1 in half."""
+def plain_torch(log_prob: Any, advantage: Any) -> Any:
+    """The namespace of two float32 tensors of one shape, else None: eager mode's common case.
+
+    Eager PyTorch pays for every line of Python as much as for a small operation, so this case is
+    told apart with as few of them as possible.
+    """
+    torch = sys.modules.get("torch")
+    if (
+        torch is None
+        or type(log_prob) is not torch.Tensor
+        or type(advantage) is not torch.Tensor
+        or log_prob.dtype is not torch.float32
+        or advantage.dtype is not torch.float32
+        or log_prob.shape != advantage.shape
+        or advantage.requires_grad
+    ):
+        return None
+    import array_api_compat.torch
+
+    return array_api_compat.torch
+
+
+def at_least_float32(xp: Any, name: str, array: Any) -> Any:
+    """`array` with float16 and bfloat16 widened: in half precision the gate underflows."""
     if library(array) != "torch":
         array = xp.asarray(array)
     elif array.dtype == xp.float32:
@@ -60,39 +103,45 @@ def at_least_float32(xp: Any, name: str, array: Array) -> Array:
     return xp.astype(array, xp.float32) if xp.finfo(array.dtype).bits < 32 else array
 
 
-def stop_gradient(array: Array) -> Array:
+def stop_gradient(array: Any) -> Any:
     """`array` as a constant to automatic differentiation."""
     found = library(array)
     if found == "torch":
-        return array.detach()
+        return array.detach() if array.requires_grad else array
     return sys.modules["jax"].lax.stop_gradient(array) if found == "jax" else array
 
 
-def values_are_visible(*arrays: Array) -> bool:
+def saturating(operation: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    """operation(a, b), where ±∞ is a limit that is meant: NumPy alone would warn of it."""
+    if isinstance(a, (np.ndarray, np.generic)):
+        with np.errstate(over="ignore", invalid="ignore"):
+            return operation(a, b)
+    return operation(a, b)
+
+
+def sigmoid(x: Any) -> Any:
+    """σ(x) = 1/(1 + e⁻ˣ), accurate where it is near 0, without overflow."""
+    found = library(x)
+    if found == "torch":
+        return x.sigmoid()
+    if found == "jax":
+        return sys.modules["jax"].nn.sigmoid(x)
+    small = np.exp(-np.abs(x))  # never above 1
+    return np.where(x >= 0, np.ones_like(small), small) / (1 + small)
+
+
+def values_are_visible(*arrays: Any) -> bool:
     """Whether a Python `if` may look at the values: false under any JAX or torch.func
     transformation, torch.compile and CUDA-graph capture."""
-    for array in arrays:
-        found = library(array)
-        if found == "torch" and not _torch_value_is_visible(array):
+    torch, jax = sys.modules.get("torch"), sys.modules.get("jax")
+    if torch is not None and any(isinstance(array, torch.Tensor) for array in arrays):
+        if torch.compiler.is_compiling():
             return False
-        if found == "jax" and isinstance(array, sys.modules["jax"].core.Tracer):
+        wrapped = torch._C._functorch.is_functorch_wrapped_tensor
+        if any(array.is_meta or wrapped(array) for array in arrays if library(array) == "torch"):
             return False
-    return True
-
-
-def _torch_value_is_visible(array: Array) -> bool:
-    torch = sys.modules["torch"]
-    if torch.compiler.is_compiling() or array.is_meta:
-        return False
-    if torch._C._functorch.is_functorch_wrapped_tensor(array):
-        return False
-    return not (array.is_cuda and torch.cuda.is_current_stream_capturing())
-
-
-def has_float64(array: Array) -> bool:
-    """Whether float64 is at hand: not in JAX by default, nor on Apple's GPUs."""
-    found = library(array)
-    return found == "numpy" or (found == "torch" and array.device.type != "mps")
+        return not (arrays[0].is_cuda and torch.cuda.is_current_stream_capturing())
+    return jax is None or not any(isinstance(array, jax.core.Tracer) for array in arrays)
 
 
 def is_number(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""What the gate did to a batch."""
+"""What the gate did to a batch, in numbers and in a sentence."""
 
 import math
 from dataclasses import dataclass, fields
@@ -7,74 +7,128 @@ from typing import Any
 import numpy as np
 
 from delightful.arrays import Array
-from delightful.gate import Level, Whiten, gate_of_batch, surprisal_of_batch
-from delightful.precise import product
-from delightful.validation import Batch, admit, check_values
+from delightful.gate import GateConfig, gate_config, gate_of, product, surprisal_of
+from delightful.validation import Batch, admit
+
+SUPPRESSED, NEUTRAL, OPEN = 0.2, (0.4, 0.6), 0.8
+DEAD = 0.05  # a gate this near to ½ does nothing
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The gate's doings, as plain numbers; printing it gives a table.
+    """What the gate did to a batch, as plain numbers; printing it gives a table and a reading.
 
-    The mean gate alone says little (for advantages of mean zero it hovers near ½), hence the
-    split by sign. Fractions are of the unmasked entries.
+    The mean gate alone says little (for advantages of mean zero it is near ½), hence the split by
+    the sign of U. Fractions are of the unmasked entries. Gates are w, without unit gain.
+
+    Attributes:
+        entries: unmasked entries.
+        gate_mean_positive: mean gate where U > 0; NaN if there are none.
+        gate_mean_negative: mean gate where U < 0; NaN if there are none.
+        gate_std: standard deviation of the gate.
+        breakthroughs: fraction with U > 0 and a gate above 0.8: rare successes let through.
+        blunders: fraction with U < 0 and a gate below 0.2: rare failures held back.
+        suppressed: fraction with a gate below 0.2.
+        neutral: fraction with a gate from 0.4 to 0.6.
+        dead: fraction with a gate within 0.05 of ½. If it is nearly all, DG is PG/2.
+        open: fraction with a gate above 0.8.
+        effective_sample_size: (Σ|ω|)² / Σω² of the weights ω = w·U, in entries.
+        surprisal_mean: mean of ℓ before any clip.
+        negative_surprisal: fraction with ℓ < 0: densities above 1, where the gate inverts.
+        clipped_surprisal: fraction that `max_surprisal` clipped.
+        delight_q05: 5% quantile of delight, before any whitening.
+        delight_median: median of delight.
+        delight_q95: 95% quantile of delight.
     """
 
-    entries: int  # unmasked entries
-    gate_mean_positive: float  # mean gate where U > 0; NaN if there are none
-    gate_mean_negative: float  # mean gate where U < 0; NaN if there are none
+    entries: int
+    gate_mean_positive: float
+    gate_mean_negative: float
     gate_std: float
-    breakthroughs: float  # fraction with U > 0 and gate above 0.8: rare successes let through
-    blunders: float  # fraction with U < 0 and gate below 0.2: rare failures held back
-    suppressed: float  # fraction with gate below 0.2
-    neutral: float  # fraction with gate from 0.4 to 0.6
-    dead: float  # fraction with gate within 0.05 of ½: if it is nearly all, DG is PG/2
-    open: float  # fraction with gate above 0.8
-    effective_sample_size: float  # (Σ|ω|)² / Σω², in entries
+    breakthroughs: float
+    blunders: float
+    suppressed: float
+    neutral: float
+    dead: float
+    open: float
+    effective_sample_size: float
     surprisal_mean: float
-    negative_surprisal: float  # fraction with ℓ < 0: densities above 1, where the gate inverts
-    clipped_surprisal: float  # fraction that max_surprisal clipped
-    delight_q05: float  # quantiles of delight, before any whitening
+    negative_surprisal: float
+    clipped_surprisal: float
+    delight_q05: float
     delight_median: float
     delight_q95: float
+
+    @property
+    def reading(self) -> str:
+        """The numbers in a sentence: what the gate does here, and what to try if it does little."""
+        if self.negative_surprisal > 0.2:
+            return (
+                f"{self.negative_surprisal:.0%} of surprisals are negative: densities exceed 1 and "
+                "the gate inverts there; give mode_log_prob, or keep the policy's deviation up."
+            )
+        if self.dead > 0.5:
+            return (
+                f"{self.dead:.0%} of gates lie within {DEAD} of ½: DG is nearly PG/2 here; mean "
+                f"surprisal is {self.surprisal_mean:.2g} and 90% of delights lie from "
+                f"{self.delight_q05:.2g} to {self.delight_q95:.2g}: try a smaller temperature, "
+                'level="sequence" for tokens, or whiten="scale".'
+            )
+        if self.gate_mean_negative < 0.01:
+            return (
+                f"failures are shut out (mean gate {self.gate_mean_negative:.2g} where U < 0): this "
+                'batch learns from its successes alone; try a larger temperature or whiten="scale".'
+            )
+        means = {"U > 0": self.gate_mean_positive, "U < 0": self.gate_mean_negative}
+        by_sign = " and ".join(f"{m:.2f} where {s}" for s, m in means.items() if not math.isnan(m))
+        return (
+            f"the gate is alive: mean {by_sign or '½, no advantage'}; {self.breakthroughs:.0%} of "
+            f"entries are rare successes let through, {self.blunders:.0%} rare failures held back."
+        )
 
     def __str__(self) -> str:
         rows = [
             f"  {f.name.replace('_', ' '):<22}{getattr(self, f.name):>10.4g}" for f in fields(self)
         ]
-        return "\n".join(["what the gate did", *rows])
+        return "\n".join(["what the gate did", *rows, self.reading])
 
 
 def diagnose(
     log_prob: Array,
     advantage: Array,
     *,
-    temperature: float | Array = 1.0,
     mask: Array | None = None,
-    level: Level = "token",
-    max_surprisal: float | None = None,
     mode_log_prob: Array | None = None,
-    whiten: Whiten | None = None,
     gate_advantage: Array | None = None,
+    **options: Any,
 ) -> Diagnosis:
-    """What `gate` with the same arguments does to this batch. Eager mode only."""
+    """What `gate` with the same arguments does to this batch. Eager mode only.
+
+    Args:
+        log_prob: log π(a) of the actions taken.
+        advantage: U, in log_prob's shape or with one value per sequence.
+        mask: log_prob's shape, true or not 0 where an entry counts.
+        mode_log_prob: as in `surprisal`.
+        gate_advantage: as in `gate`.
+        **options: the fields of `GateConfig`.
+
+    Returns:
+        A `Diagnosis`: print it, or log its fields.
+    """
     batch = admit(
-        advantage, log_prob, mask, mode_log_prob=mode_log_prob, gate_advantage=gate_advantage
+        log_prob, advantage, mask=mask, mode_log_prob=mode_log_prob, gate_advantage=gate_advantage
     )
-    check_values(batch)
-    w = gate_of_batch(batch, temperature, level, max_surprisal, whiten)
-    return diagnosis_of(batch, w, level, max_surprisal)
+    config = gate_config({**options, "unit_gain": False})
+    return diagnosis_of(batch, gate_of(batch, config), config)
 
 
-def diagnosis_of(
-    batch: Batch, w: Array, level: Level = "token", max_surprisal: float | None = None
-) -> Diagnosis:
-    """`diagnose`, for a batch already past the edge and its gate."""
-    ell = clipped = surprisal_of_batch(batch, level)
-    if max_surprisal is not None:
-        clipped = surprisal_of_batch(batch, level, max_surprisal)
+def diagnosis_of(batch: Batch, w: Any, options: GateConfig) -> Diagnosis:
+    """`diagnose`, for a batch that has been validated and its gate."""
+    ell = clipped = surprisal_of(batch, GateConfig(level=options.level))
+    if options.max_surprisal is not None:
+        clipped = surprisal_of(batch, options)
     keep = ... if batch.mask is None else _numpy(batch.mask)
-    columns = (w, batch.advantage, ell, clipped, product(batch.xp, batch.seen, clipped))
+    columns = (w, batch.advantage, ell, clipped, product(batch, batch.seen, clipped))
     return _summary(*(_numpy(column)[keep].ravel().astype(np.float64) for column in columns))
 
 
@@ -94,7 +148,7 @@ def _summary(w: Any, U: Any, ell: Any, clipped: Any, chi: Any) -> Diagnosis:
             else float("nan")
         )
 
-    success, failure, low, high = U > 0, U < 0, w < 0.2, w > 0.8
+    success, failure, low, high = U > 0, U < 0, w < SUPPRESSED, w > OPEN
     omega = np.abs(w * U)
     total = float(omega @ omega)
     spread = w - w.sum() / n
@@ -108,8 +162,8 @@ def _summary(w: Any, U: Any, ell: Any, clipped: Any, chi: Any) -> Diagnosis:
         breakthroughs=share(success & high),
         blunders=share(failure & low),
         suppressed=share(low),
-        neutral=share((w >= 0.4) & (w <= 0.6)),
-        dead=share((w >= 0.45) & (w <= 0.55)),
+        neutral=share((w >= NEUTRAL[0]) & (w <= NEUTRAL[1])),
+        dead=share(np.abs(w - 0.5) <= DEAD),
         open=share(high),
         effective_sample_size=float(omega.sum()) ** 2 / total if total > 0 else 0.0,
         surprisal_mean=float(ell.sum()) / n,
@@ -121,7 +175,7 @@ def _summary(w: Any, U: Any, ell: Any, clipped: Any, chi: Any) -> Diagnosis:
     )
 
 
-def _numpy(array: Array) -> Any:
+def _numpy(array: Any) -> Any:
     """A NumPy copy, from any device."""
     if hasattr(array, "detach"):
         array = array.detach().cpu()

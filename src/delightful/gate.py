@@ -1,137 +1,222 @@
 """Surprisal, delight and the gate: Section 2 of the paper, Algorithms 1 and 2.
 
-Notation, as in the paper: `advantage` U, `log_prob` log π(a), `surprisal` ℓ = −log π(a),
-`delight` χ = U·ℓ, `temperature` η, `gate` w = σ(χ/η). None of these ever carries a gradient.
+    ℓ = −log π(a)      surprisal
+    χ = U·ℓ            delight, U the advantage
+    w = σ(χ/η)         the gate, η the temperature
 
-Arrays have any shape; where there are tokens they lie along the last axis. An advantage may come
-with one value per sequence (log_prob's shape without its last axis). Half-precision inputs are
-computed, and returned, in float32. Masked-out entries may hold anything, NaN included, and come
-back as 0 surprisal and 0 delight, and with the gate of 0 delight.
+None of these carries a gradient. Arrays have any shape; tokens lie along the last axis. An
+advantage may have one value per sequence (log_prob's shape without its last axis). Half-precision
+inputs are computed, and returned, in float32. Masked-out entries may hold anything, NaN included;
+they have surprisal 0, delight 0, and the gate of delight 0.
 """
 
-from typing import Literal
+import math
+import operator
+from dataclasses import dataclass
+from typing import Any, Literal
 
-from delightful.arrays import Array, stop_gradient, values_are_visible
-from delightful.precise import product, sigmoid_of_delight
-from delightful.validation import Batch, admit, check_choice, check_number, check_values
+from delightful.arrays import (
+    Array,
+    ArrayT,
+    is_number,
+    saturating,
+    sigmoid,
+    stop_gradient,
+    values_are_visible,
+)
+from delightful.validation import Batch, admit, check_choice, check_number, fit_option
 
 Level = Literal["token", "sequence"]
 Whiten = Literal["standard", "scale"]
 
-_WHITEN_EPSILON = 1e-8  # the paper's ε; its value is not stated there
+_EPSILON = 1e-8  # the paper's ε of whitening; its value is not stated there
 
 
-def surprisal(
-    log_prob: Array,
-    *,
-    mask: Array | None = None,
-    level: Level = "token",
-    max_surprisal: float | None = None,
-    mode_log_prob: Array | None = None,
-) -> Array:
-    """ℓ = −log π(a) (Section 2.1), as Algorithm 2 clips it when `max_surprisal` C is given.
+@dataclass(frozen=True)
+class GateConfig:
+    """The options of the gate, the same in `gate`, `diagnose`, the method "dg" and every plug-in.
 
-    level: "token" keeps one surprisal per entry; "sequence" gives every token of a sequence the
-        surprisal of the whole, −Σ log π over its unmasked tokens (the last axis).
-    max_surprisal: clip ℓ to [−C, C]; the paper uses C = 10 for densities.
-    mode_log_prob: log-density at the policy's mode; surprisal is then log π(mode) − log π(a),
-        never negative. Plain surprisal is negative where a density exceeds 1: the gate inverts.
+    Attributes:
+        temperature: η ≥ 0, a number or an array of log_prob's shape. At 0 the gate is hard,
+            1[χ > 0]; at infinity it is exactly ½.
+        level: "token" takes each entry's own surprisal; "sequence" gives every token the surprisal
+            of its whole sequence, −Σ log π over unmasked tokens (the last axis).
+        max_surprisal: C > 0 clips surprisal to [−C, C] (Algorithm 2; the paper uses 10 for
+            densities). None: no clip.
+        whiten: "standard" is the paper's (χ − mean)/(std + ε) over the batch, which can flip a
+            sign; "scale" divides by the same standard deviation and cannot. None: neither.
+        unit_gain: return 2w instead of w. A neutral gate, ½, then leaves the step size as it was.
     """
-    batch = admit(None, log_prob, mask, mode_log_prob=mode_log_prob)
-    check_values(batch)
-    return surprisal_of_batch(batch, level, max_surprisal)
+
+    temperature: float | Array = 1.0
+    level: Level = "token"
+    max_surprisal: float | Array | None = None
+    whiten: Whiten | None = None
+    unit_gain: bool = False
+
+    def __post_init__(self) -> None:
+        check_number("temperature", self.temperature)
+        check_choice("level", self.level, ("token", "sequence"))
+        if self.max_surprisal is not None:
+            check_number("max_surprisal", self.max_surprisal, strictly=True)
+        check_choice("whiten", self.whiten, (None, "standard", "scale"))
+        check_choice("unit_gain", self.unit_gain, (True, False))
 
 
-def delight(
-    log_prob: Array,
-    advantage: Array,
-    *,
-    mask: Array | None = None,
-    level: Level = "token",
-    max_surprisal: float | None = None,
-    mode_log_prob: Array | None = None,
-    whiten: Whiten | None = None,
-) -> Array:
-    """χ = U·ℓ (Section 2.1), with 0·∞ = 0; optionally whitened over the batch (end of Section 2.2).
-
-    whiten: "standard" is the paper's (χ − mean)/(std + ε), which can flip a sign; "scale" divides
-        by the same std and cannot.
-    """
-    batch = admit(advantage, log_prob, mask, mode_log_prob=mode_log_prob)
-    check_values(batch)
-    chi = product(batch.xp, batch.advantage, surprisal_of_batch(batch, level, max_surprisal))
-    return _whitened(batch, chi, whiten)
+def gate_of(batch: Batch, options: GateConfig) -> Any:
+    """`gate`, for a batch that has been validated: all there is to DG."""
+    U, ell, eta = batch.seen, surprisal_of(batch, options), options.temperature
+    chi = product(batch, U, ell)  # U · ℓ
+    if options.whiten is not None:
+        chi = whitened(batch, chi, options.whiten)
+    w = sigmoid_of_ratio(batch, chi, eta)  # σ(χ/η)
+    return 2 * w if options.unit_gain else w
 
 
-def gate(
-    log_prob: Array,
-    advantage: Array,
-    *,
-    temperature: float | Array = 1.0,
-    mask: Array | None = None,
-    level: Level = "token",
-    max_surprisal: float | None = None,
-    mode_log_prob: Array | None = None,
-    whiten: Whiten | None = None,
-    gate_advantage: Array | None = None,
-) -> Array:
-    """w = σ(χ/η): Algorithm 1, or Algorithm 2 with `max_surprisal=10`.
-
-    temperature: η ≥ 0. At 0 the gate is hard, 1[χ > 0]; at ∞ it is exactly ½.
-    gate_advantage: the advantage that the gate sees, if not `advantage`. Give the centred one
-        here when `advantage` was divided by a standard deviation.
-    The other options are those of `surprisal` and `delight`.
-    """
-    batch = admit(
-        advantage, log_prob, mask, mode_log_prob=mode_log_prob, gate_advantage=gate_advantage
-    )
-    check_values(batch)
-    return stop_gradient(gate_of_batch(batch, temperature, level, max_surprisal, whiten))
-
-
-def gate_of_batch(
-    batch: Batch,
-    temperature: float | Array = 1.0,
-    level: Level = "token",
-    max_surprisal: float | None = None,
-    whiten: Whiten | None = None,
-) -> Array:
-    """`gate`, for a batch already past the edge."""
-    check_number("temperature", temperature)
-    xp = batch.xp
-    U = batch.seen
-    ell = surprisal_of_batch(batch, level, max_surprisal)
-    if whiten is not None:
-        U = _whitened(batch, product(xp, U, ell), whiten)
-        ell = xp.ones_like(U)
-    if U.dtype != ell.dtype:
-        dtype = xp.result_type(U, ell)
-        U, ell = xp.astype(U, dtype), xp.astype(ell, dtype)
-    return sigmoid_of_delight(xp, U, ell, temperature)
-
-
-def surprisal_of_batch(
-    batch: Batch, level: Level = "token", max_surprisal: float | None = None
-) -> Array:
-    """`surprisal`, for a batch already past the edge."""
-    check_choice("level", level, ("token", "sequence"))
-    xp, log_prob = batch.xp, stop_gradient(batch.log_prob)
-    ell = -log_prob if batch.mode_log_prob is None else batch.mode_log_prob - log_prob
-    if level == "sequence":
-        ell = batch.blank(xp.broadcast_to(batch.sum(ell, axis=-1), ell.shape))
-    if max_surprisal is not None:
-        check_number("max_surprisal", max_surprisal, strictly=True)
-        ell = xp.clip(ell, -max_surprisal, max_surprisal)
+def surprisal_of(batch: Batch, options: GateConfig) -> Any:
+    """ℓ = −log π(a), or log π(mode) − log π(a); summed over the sequence and clipped if asked."""
+    ell = batch.surprisal
+    if batch.mode_log_prob is not None:
+        ell = batch.mode_log_prob + ell
+    if options.level == "sequence":
+        ell = batch.blank(batch.xp.broadcast_to(batch.sum(ell, axis=-1), ell.shape))
+    if options.max_surprisal is not None:
+        bound = fit_option(batch, "max_surprisal", options.max_surprisal)
+        ell = batch.xp.clip(ell, -bound, bound)
     return ell
 
 
-def _whitened(batch: Batch, chi: Array, whiten: Whiten | None) -> Array:
-    check_choice("whiten", whiten, (None, "standard", "scale"))
-    if whiten is None:
-        return chi
+def product(batch: Batch, U: Any, ell: Any) -> Any:
+    """χ = U·ℓ, with 0·∞ = 0: no advantage is no delight, however rare the action."""
+    if batch.finite:
+        return U * ell
+    return saturating(operator.mul, U, batch.xp.where(U == 0, batch.xp.zeros_like(ell), ell))
+
+
+def whitened(batch: Batch, chi: Any, whiten: Whiten) -> Any:
+    """(χ − mean)/(std + ε), or χ/(std + ε), over the unmasked entries."""
     centred, deviation = batch.deviations(chi)
-    if values_are_visible(deviation) and not bool(batch.xp.isfinite(deviation)):
+    if not batch.finite and values_are_visible(deviation) and not math.isfinite(deviation):
         raise ValueError(
             "whiten needs finite delight: log_prob is -inf somewhere, give max_surprisal"
         )
-    return (centred if whiten == "standard" else chi) / (deviation + _WHITEN_EPSILON)
+    return (centred if whiten == "standard" else chi) / (deviation + _EPSILON)
+
+
+def sigmoid_of_ratio(batch: Batch, chi: Any, eta: Any) -> Any:
+    """σ(χ/η), and its limits: 1[χ > 0] at η = 0, exactly ½ at η = ∞."""
+    if is_number(eta) and eta == 1:
+        return sigmoid(chi)
+    xp = batch.xp
+    if is_number(eta):
+        if eta < xp.finfo(chi.dtype).smallest_normal:
+            return xp.astype(chi > 0, chi.dtype)
+        return (
+            xp.full_like(chi, 0.5)
+            if math.isinf(eta)
+            else sigmoid(saturating(operator.truediv, chi, eta))
+        )
+    eta = fit_option(batch, "temperature", eta)
+    zero, infinite = eta == 0, xp.isinf(eta)
+    safe = xp.where(zero | infinite, xp.ones_like(eta), eta)
+    soft = sigmoid(saturating(operator.truediv, chi, safe))
+    hard = xp.astype(chi > 0, soft.dtype)
+    return xp.where(zero, hard, xp.where(infinite, xp.full_like(soft, 0.5), soft))
+
+
+def surprisal(
+    log_prob: ArrayT,
+    *,
+    mask: Array | None = None,
+    mode_log_prob: Array | None = None,
+    level: Level = "token",
+    max_surprisal: float | Array | None = None,
+) -> ArrayT:
+    """ℓ = −log π(a) (Section 2.1).
+
+    Args:
+        log_prob: log π(a) of the actions taken.
+        mask: log_prob's shape, true or not 0 where an entry counts.
+        mode_log_prob: log-density at the policy's mode. Surprisal is then log π(mode) − log π(a),
+            never negative. Plain surprisal is negative where a density exceeds 1.
+        level: as in `GateConfig`.
+        max_surprisal: as in `GateConfig`.
+
+    Returns:
+        The surprisals, in log_prob's shape.
+    """
+    batch = admit(log_prob, mask=mask, mode_log_prob=mode_log_prob)
+    return surprisal_of(batch, GateConfig(level=level, max_surprisal=max_surprisal))
+
+
+def delight(
+    log_prob: ArrayT,
+    advantage: Array,
+    *,
+    mask: Array | None = None,
+    mode_log_prob: Array | None = None,
+    level: Level = "token",
+    max_surprisal: float | Array | None = None,
+    whiten: Whiten | None = None,
+) -> ArrayT:
+    """χ = U·ℓ (Section 2.1), with 0·∞ = 0.
+
+    Args:
+        log_prob: log π(a) of the actions taken.
+        advantage: U, in log_prob's shape or with one value per sequence.
+        mask: log_prob's shape, true or not 0 where an entry counts.
+        mode_log_prob: as in `surprisal`.
+        level: as in `GateConfig`.
+        max_surprisal: as in `GateConfig`.
+        whiten: as in `GateConfig` (end of Section 2.2).
+
+    Returns:
+        The delights, in log_prob's shape.
+    """
+    batch = admit(log_prob, advantage, mask=mask, mode_log_prob=mode_log_prob)
+    options = GateConfig(level=level, max_surprisal=max_surprisal, whiten=whiten)
+    chi = product(batch, batch.advantage, surprisal_of(batch, options))
+    return chi if whiten is None else whitened(batch, chi, whiten)
+
+
+def gate(
+    log_prob: ArrayT,
+    advantage: Array,
+    *,
+    mask: Array | None = None,
+    mode_log_prob: Array | None = None,
+    gate_advantage: Array | None = None,
+    **options: Any,
+) -> ArrayT:
+    """w = σ(χ/η) (Algorithm 1; Algorithm 2 with `max_surprisal=10`).
+
+    Args:
+        log_prob: log π(a) of the actions taken.
+        advantage: U, in log_prob's shape or with one value per sequence.
+        mask: log_prob's shape, true or not 0 where an entry counts.
+        mode_log_prob: as in `surprisal`.
+        gate_advantage: the advantage that the gate sees, if not `advantage`. Give the centred one
+            here if `advantage` was divided by a standard deviation.
+        **options: the fields of `GateConfig`.
+
+    Returns:
+        The gates, in log_prob's shape: multiply them into your own loss's terms.
+    """
+    batch = admit(
+        log_prob, advantage, mask=mask, mode_log_prob=mode_log_prob, gate_advantage=gate_advantage
+    )
+    return stop_gradient(gate_of(batch, gate_config(options)))
+
+
+_DEFAULT = GateConfig()  # made once: eager mode pays for every check
+
+
+def gate_config(options: dict[str, Any]) -> GateConfig:
+    """The `GateConfig` of some keyword arguments, or an error that names the wrong one."""
+    if not options:
+        return _DEFAULT
+    known = vars(_DEFAULT)
+    for name in options:
+        if name not in known:
+            raise TypeError(f"the gate takes {', '.join(known)}, got {name!r}")
+    return GateConfig(**options)

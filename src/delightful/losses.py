@@ -8,15 +8,23 @@ are not score weights, so they are terms of their own, to be added with a coeffi
 
 from typing import Any, Literal
 
-from delightful.arrays import Array, at_least_float32, namespace, stop_gradient, values_are_visible
-from delightful.validation import Batch, admit, check_choice, check_values
-from delightful.weights import weight_of_batch
+from delightful import validation
+from delightful.arrays import (
+    Array,
+    ArrayT,
+    at_least_float32,
+    namespace,
+    stop_gradient,
+    values_are_visible,
+)
+from delightful.validation import Batch, admit, check_choice
+from delightful.weights import weight_of
 
 Reduction = Literal["mean", "sequence-mean", "sum", "none"]
 
 
 def policy_loss(
-    log_prob: Array,
+    log_prob: ArrayT,
     advantage: Array,
     *,
     method: str = "dg",
@@ -27,29 +35,43 @@ def policy_loss(
     axis: int | None = None,
     reduction: Reduction = "mean",
     **hyperparameters: Any,
-) -> Array:
-    """−mean(ω·log π) with the score weight ω of `method`: equation (1) for the default, DG.
+) -> ArrayT:
+    """−mean(ω·log π) with the score weight ω of a method: equation (1) for the default, DG.
 
-    reduction: "mean" over all unmasked entries; "sequence-mean" over the unmasked tokens of each
-        sequence (the last axis) and then over sequences; "sum"; "none" for the unreduced terms.
-    hyperparameters: the method's own, such as `temperature`, `level`, `max_surprisal`, `whiten`.
-    The arrays are those of `score_weight`. Differentiable in `log_prob` only.
+    DG's gate is ½ where an action is expected, so its steps are half of PG's there;
+    `unit_gain=True` multiplies the gate by 2.
+
+    Args:
+        log_prob: log π(a) of the actions taken. The loss is differentiable in it alone.
+        advantage: U, in log_prob's shape or with one value per sequence.
+        method: a registered name, or a spec such as "dg:temperature=0.5".
+        mask: log_prob's shape, true or not 0 where an entry counts.
+        old_log_prob: log π(a) of the policy that acted, for ratios; by default the current one.
+        mode_log_prob: as in `surprisal`.
+        gate_advantage: as in `gate`.
+        axis: as in `score_weight`.
+        reduction: "mean" over all unmasked entries; "sequence-mean" over the unmasked tokens of
+            each sequence (the last axis), then over sequences; "sum"; "none" for unreduced terms.
+        **hyperparameters: the method's own; for DG the fields of `GateConfig`.
+
+    Returns:
+        A scalar, or the terms in log_prob's shape for reduction "none".
     """
     batch = admit(
-        advantage,
         log_prob,
-        mask,
-        axis,
+        advantage,
+        mask=mask,
+        axis=axis,
         old_log_prob=old_log_prob,
         mode_log_prob=mode_log_prob,
         gate_advantage=gate_advantage,
     )
-    all_finite = check_values(batch)
-    omega = weight_of_batch(method, batch, hyperparameters)
-    if all_finite:
-        return reduce(batch, -omega * batch.log_prob, reduction)
-    loss = reduce(batch, -_with_limits(batch, omega), reduction)
-    if values_are_visible(loss) and not bool(batch.xp.all(batch.xp.isfinite(loss))):
+    omega = weight_of(batch, method, hyperparameters)
+    if batch.finite:
+        return -reduce(batch, omega * batch.log_prob, reduction)
+    loss = -reduce(batch, _with_limits(batch, omega), reduction)
+    seen = validation.is_on() and values_are_visible(loss)
+    if seen and not bool(batch.xp.all(batch.xp.isfinite(loss))):
         raise ValueError(
             "the loss is not finite: log_prob is -inf where the weight is not 0, "
             "or the terms overflow; mask those entries out or bound log_prob"
@@ -57,7 +79,7 @@ def policy_loss(
     return loss
 
 
-def _with_limits(batch: Batch, omega: Array) -> Array:
+def _with_limits(batch: Batch, omega: Any) -> Any:
     """ω·log π, 0 where a closed gate meets an impossible action, which would be 0·(−∞) = NaN.
 
     That is the limit, and the gradient is ω = 0 there; wherever ω is not exactly 0 the term is left
@@ -67,7 +89,7 @@ def _with_limits(batch: Batch, omega: Array) -> Array:
     return omega * xp.where(omega == 0, xp.zeros_like(batch.log_prob), batch.log_prob)
 
 
-def reduce(batch: Batch, terms: Array, reduction: Reduction) -> Array:
+def reduce(batch: Batch, terms: Any, reduction: Reduction) -> Any:
     """Per-element `terms`, zero where masked out, reduced."""
     check_choice("reduction", reduction, ("mean", "sequence-mean", "sum", "none"))
     if reduction == "none":
@@ -75,7 +97,8 @@ def reduce(batch: Batch, terms: Array, reduction: Reduction) -> Array:
     if reduction == "sum":
         return batch.sum(terms)
     if reduction == "mean":
-        return batch.sum(terms) / batch.count()
+        whole = batch.mask is None and 0 not in batch.log_prob.shape
+        return terms.mean() if whole else batch.sum(terms) / batch.count()
     means = batch.sum(terms, axis=-1) / batch.count(axis=-1)
     if batch.mask is None:
         return batch.xp.mean(means)
@@ -84,15 +107,31 @@ def reduce(batch: Batch, terms: Array, reduction: Reduction) -> Array:
     return batch.xp.sum(means) / batch.xp.clip(sequences, 1, None)
 
 
-def entropy_bonus(logits: Array, *, mask: Array | None = None) -> Array:
-    """Minus the mean entropy of the categorical policies along the last axis: add it times a
-    coefficient to the loss. `mask` has logits' shape without its last axis."""
+def entropy_bonus(logits: ArrayT, *, mask: Array | None = None) -> ArrayT:
+    """−mean H(π), H(π) = −Σ π log π: add it to the loss, times a coefficient.
+
+    Args:
+        logits: of categorical policies, actions along the last axis.
+        mask: logits' shape without its last axis, true or not 0 where a state counts.
+
+    Returns:
+        Minus the mean entropy, a scalar.
+    """
     xp, log_p = _admit_logits(mask=mask, logits=logits)
     return _mean_over_states(xp, xp.sum(_p_times(xp, log_p, log_p), axis=-1), mask)
 
 
-def kl_penalty(logits: Array, reference_logits: Array, *, mask: Array | None = None) -> Array:
-    """Mean KL(π ‖ π_ref) of categorical policies along the last axis; π_ref carries no gradient."""
+def kl_penalty(logits: ArrayT, reference_logits: Array, *, mask: Array | None = None) -> ArrayT:
+    """mean KL(π ‖ π_ref), KL = Σ π (log π − log π_ref): add it to the loss, times a coefficient.
+
+    Args:
+        logits: of categorical policies, actions along the last axis.
+        reference_logits: of the reference policies, in logits' shape; they carry no gradient.
+        mask: logits' shape without its last axis, true or not 0 where a state counts.
+
+    Returns:
+        The mean divergence, a scalar.
+    """
     xp, log_p = _admit_logits(mask=mask, logits=logits, reference_logits=reference_logits)
     if tuple(logits.shape) != tuple(reference_logits.shape):
         raise ValueError(
@@ -105,7 +144,7 @@ def kl_penalty(logits: Array, reference_logits: Array, *, mask: Array | None = N
     return _mean_over_states(xp, xp.sum(_p_times(xp, log_p, log_p - both), axis=-1), mask)
 
 
-def _admit_logits(*, mask: Array | None, **named: Array) -> tuple[Any, Array]:
+def _admit_logits(*, mask: Any, **named: Any) -> tuple[Any, Any]:
     """The namespace, and the log-probabilities of the first of the `named` logits."""
     xp = namespace(mask=mask, **named)
     name, logits = next(iter(named.items()))
@@ -117,26 +156,26 @@ def _admit_logits(*, mask: Array | None, **named: Array) -> tuple[Any, Array]:
                 f"got {tuple(mask.shape)}"
             )
         logits = xp.where((mask != 0)[..., None], logits, xp.zeros_like(logits))
-    if values_are_visible(logits):
+    if validation.is_on() and values_are_visible(logits):
         good = xp.any(logits > -xp.inf, axis=-1) & xp.all(logits < xp.inf, axis=-1)
         if not bool(xp.all(good)):
             raise ValueError(f"{name} must be finite, or -inf for some but not all actions")
     return xp, _log_softmax(xp, logits)
 
 
-def _mean_over_states(xp: Any, values: Array, mask: Array | None) -> Array:
+def _mean_over_states(xp: Any, values: Any, mask: Any) -> Any:
     if mask is None:
         return xp.mean(values)
     counts = xp.astype(mask != 0, values.dtype)
     return xp.sum(counts * values) / xp.clip(xp.sum(counts), 1, None)
 
 
-def _log_softmax(xp: Any, logits: Array) -> Array:
+def _log_softmax(xp: Any, logits: Any) -> Any:
     shifted = logits - stop_gradient(xp.max(logits, axis=-1, keepdims=True))
     return shifted - xp.log(xp.sum(xp.exp(shifted), axis=-1, keepdims=True))
 
 
-def _p_times(xp: Any, log_p: Array, values: Array) -> Array:
+def _p_times(xp: Any, log_p: Any, values: Any) -> Any:
     """p·values, 0 where p is 0; the inner `where` keeps ∞ out of the backward pass too."""
     possible = log_p > -xp.inf
     return xp.exp(log_p) * xp.where(possible, values, xp.zeros_like(values))

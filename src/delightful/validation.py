@@ -1,7 +1,7 @@
-"""The public edge: shapes, dtypes, masks and finiteness are checked here, once.
+"""Validation at the public functions: shapes, dtypes, masks, options and finiteness, once.
 
-Shapes and dtypes are always checked. Values are checked in eager mode only: inside jit, vmap and
-torch.compile there is nothing to look at, and nothing is checked.
+Shapes and dtypes are always checked. Values are checked in eager mode only, and not after
+`set_validation(False)`: inside jit, vmap and torch.compile there is nothing to look at.
 """
 
 import functools
@@ -12,34 +12,69 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from delightful.arrays import (
-    Array,
     at_least_float32,
     is_number,
     library,
     namespace,
+    plain_torch,
     stop_gradient,
     values_are_visible,
 )
 
+_validates = True
+
+
+def set_validation(enabled: bool) -> None:
+    """Turn the value checks of eager mode on (the default) or off, for this process.
+
+    A check reads one number, for which a GPU waits. Off, no call makes a GPU wait, and NaN or ∞ in
+    an argument is not reported. Shapes and dtypes are checked either way.
+
+    Args:
+        enabled: whether values are checked.
+    """
+    global _validates  # noqa: PLW0603 (one switch for the process, as in torch.distributions)
+    _validates = bool(enabled)
+
+
+def is_on() -> bool:
+    """Whether values are checked."""
+    return _validates
+
 
 class Batch(NamedTuple):
-    """A batch past the edge: one library, one shape, float32 or wider, zero where masked out.
+    """A validated batch: one library, one shape, float32 or wider, zero where masked out.
 
-    Only `log_prob` carries a gradient; whatever computes a weight from it must stop it.
+    This is what a method's function takes. Only `log_prob` carries a gradient.
+
+    Attributes:
+        xp: the array-API namespace of the arrays.
+        log_prob: log π(a).
+        surprisal: −log π(a), without a gradient.
+        advantage: U, in log_prob's shape.
+        mask: boolean, true where an entry counts; None if all do.
+        finite: whether every value was seen to be finite. False if values were not looked at.
+        old_log_prob: log π(a) of the policy that acted; None if it is the current one.
+        mode_log_prob: log-density at the policy's mode.
+        gate_advantage: the advantage that the gate sees, if not `advantage`.
+        axis: the axis along which the samples of one context lie; None: all are of one.
+        sequence_advantage: `advantage` as given, if it had one value per sequence.
     """
 
     xp: Any
-    advantage: Array
-    log_prob: Array
-    mask: Array | None = None  # boolean, true where an entry counts
-    old_log_prob: Array | None = None  # under the policy that acted; None: the current one did
-    mode_log_prob: Array | None = None  # log-density at the policy's mode
-    gate_advantage: Array | None = None  # what the gate sees, if not `advantage`
-    axis: int | None = None  # along which the samples of one context lie; None: all are of one
-    sequence_advantage: Array | None = None  # `advantage` as given, if it was one per sequence
+    log_prob: Any
+    surprisal: Any
+    advantage: Any = None
+    mask: Any = None
+    finite: bool = False
+    old_log_prob: Any = None
+    mode_log_prob: Any = None
+    gate_advantage: Any = None
+    axis: int | None = None
+    sequence_advantage: Any = None
 
     @property
-    def seen(self) -> Array:
+    def seen(self) -> Any:
         """The advantage that the gate sees."""
         return self.advantage if self.gate_advantage is None else self.gate_advantage
 
@@ -49,9 +84,10 @@ class Batch(NamedTuple):
         if U is None:
             return self
         mask = None if self.mask is None else self.xp.any(self.mask, axis=-1)
-        return Batch(self.xp, U, self.xp.zeros_like(U), mask, axis=self.axis)
+        nothing = self.xp.zeros_like(U)
+        return Batch(self.xp, nothing, nothing, U, mask, axis=self.axis)
 
-    def over_tokens(self, array: Array) -> Array:
+    def over_tokens(self, array: Any) -> Any:
         """What was computed on `samples()`, for each entry of this batch."""
         return over_tokens(self.xp, "weight", array, tuple(self.log_prob.shape))
 
@@ -63,13 +99,13 @@ class Batch(NamedTuple):
         ones = self.xp.astype(self.mask, self.log_prob.dtype)
         return self.xp.clip(self.sum(ones, axis), 1, None)
 
-    def sum(self, array: Array, axis: int | None = None) -> Array:
+    def sum(self, array: Any, axis: int | None = None) -> Any:
         """Sum of an array that is zero where masked out, in all or along `axis` (kept)."""
         if axis is None:
             return self.xp.sum(array)
         return self.xp.sum(array, axis=axis, keepdims=True)
 
-    def deviations(self, array: Array, axis: int | None = None) -> tuple[Array, Array]:
+    def deviations(self, array: Any, axis: int | None = None) -> tuple[Any, Any]:
         """`array` less its mean over what counts, and its standard deviation (both along `axis`).
 
         The largest entry is taken off first: the mean of equal float32 numbers is not exactly that
@@ -84,7 +120,7 @@ class Batch(NamedTuple):
         centred = self.blank(shifted - self.sum(shifted, axis) / n)
         return centred, xp.sqrt(self.sum(centred**2, axis) / n)
 
-    def blank(self, array: Array) -> Array:
+    def blank(self, array: Any) -> Any:
         """`array` with 0 where masked out, so that a NaN in padding cannot spread."""
         if self.mask is None:
             return array
@@ -92,48 +128,98 @@ class Batch(NamedTuple):
 
 
 def admit(
-    advantage: Array | None,
-    log_prob: Array,
-    mask: Array | None = None,
+    log_prob: Any,
+    advantage: Any = None,
+    *,
+    mask: Any = None,
     axis: int | None = None,
-    **others: Array | None,
+    old_log_prob: Any = None,
+    mode_log_prob: Any = None,
+    gate_advantage: Any = None,
+    check: bool = True,
 ) -> Batch:
-    """The batch that the caller's arrays describe, or an error naming what is wrong with them."""
-    xp = namespace(log_prob=log_prob, advantage=advantage, mask=mask, **others)
+    """The batch that the caller's arrays describe, or an error naming what is wrong with them.
+
+    The arrays are those of `Batch`; `check` is whether values are checked, if validation is on.
+    """
+    others = old_log_prob is not None or mode_log_prob is not None or gate_advantage is not None
+    if mask is None and axis is None and not others:
+        xp = plain_torch(log_prob, advantage)
+        if xp is not None:
+            ell = -log_prob.detach()
+            finite = check and _validates and _all_finite(ell, advantage)
+            if finite or not check:
+                return Batch(xp, log_prob, ell, advantage, None, finite)
+    return _admit(
+        log_prob,
+        {
+            "advantage": advantage,
+            "old_log_prob": old_log_prob,
+            "mode_log_prob": mode_log_prob,
+            "gate_advantage": gate_advantage,
+        },
+        mask,
+        axis,
+        check,
+    )
+
+
+def _admit(
+    log_prob: Any, others: dict[str, Any], mask: Any, axis: int | None, check: bool
+) -> Batch:
+    """`admit`, in full: any library, dtype and mask."""
+    others = {name: array for name, array in others.items() if array is not None}
+    xp = namespace(log_prob=log_prob, mask=mask, **others)
+    advantage = others.get("advantage")
+    _refuse_swapped(log_prob, advantage)
     log_prob = at_least_float32(xp, "log_prob", log_prob)
     shape = tuple(log_prob.shape)
     if mask is not None:
         if tuple(mask.shape) != shape:
             raise ValueError(f"mask must have log_prob's shape {shape}, got {tuple(mask.shape)}")
         mask = mask != 0
+        log_prob = xp.where(mask, log_prob, xp.zeros_like(log_prob))
     if axis is not None:
-        if not -len(shape) <= axis < len(shape):
-            raise ValueError(f"axis must be an axis of log_prob's shape {shape}, got {axis}")
-        axis %= len(shape)
-        if advantage is not None and axis >= len(advantage.shape):
-            raise ValueError("axis is the token axis, but advantage has one value per sequence")
-    empty = Batch(xp, None, None, mask, axis=axis)
-
-    def lay(name: str, array: Array | None) -> Array | None:
-        if array is None:
-            return None
-        array = stop_gradient(at_least_float32(xp, name, array))
-        return empty.blank(over_tokens(xp, name, array, shape))
-
-    one_each = None
+        axis = _positive_axis(axis, shape, advantage)
+    given = {}
+    for name, array in others.items():
+        plain = stop_gradient(at_least_float32(xp, name, array))
+        spread = over_tokens(xp, name, plain, shape)
+        given[name] = spread if mask is None else xp.where(mask, spread, xp.zeros_like(spread))
+    ell = -stop_gradient(log_prob)
+    finite = check and _validates and _check_values(xp, ell, given)
     if advantage is not None and len(advantage.shape) < len(shape):
-        one_each = stop_gradient(at_least_float32(xp, "advantage", advantage))
-        if mask is not None:
-            one_each = xp.where(xp.any(mask, axis=-1), one_each, xp.zeros_like(one_each))
-    return empty._replace(
-        log_prob=empty.blank(log_prob),
-        sequence_advantage=one_each,
-        advantage=lay("advantage", advantage),
-        **{name: lay(name, array) for name, array in others.items()},
-    )
+        plain = stop_gradient(at_least_float32(xp, "advantage", advantage))
+        given["sequence_advantage"] = _of_sequences(xp, plain, mask)
+    return Batch(xp, log_prob, ell, mask=mask, finite=finite, axis=axis, **given)
 
 
-def over_tokens(xp: Any, name: str, array: Array, shape: tuple[int, ...]) -> Array:
+def _refuse_swapped(log_prob: Any, advantage: Any) -> None:
+    """In torch a swap can be seen: the loss would have no gradient, or a wrong one."""
+    if getattr(advantage, "requires_grad", False) and not getattr(log_prob, "requires_grad", True):
+        raise ValueError(
+            "advantage carries a gradient and log_prob carries none: pass (log_prob, advantage) in "
+            "this order, and detach the advantage"
+        )
+
+
+def _positive_axis(axis: int, shape: tuple[int, ...], advantage: Any) -> int:
+    if not -len(shape) <= axis < len(shape):
+        raise ValueError(f"axis must be an axis of log_prob's shape {shape}, got {axis}")
+    axis %= len(shape)
+    if advantage is not None and axis >= len(advantage.shape):
+        raise ValueError("axis is the token axis, but advantage has one value per sequence")
+    return axis
+
+
+def _of_sequences(xp: Any, advantage: Any, mask: Any) -> Any:
+    """The advantage of each sequence, 0 where the whole sequence is masked out."""
+    if mask is None:
+        return advantage
+    return xp.where(xp.any(mask, axis=-1), advantage, xp.zeros_like(advantage))
+
+
+def over_tokens(xp: Any, name: str, array: Any, shape: tuple[int, ...]) -> Any:
     """`array` of log_prob's shape, or of that shape without its last axis (one per sequence)."""
     if tuple(array.shape) == shape:
         return array
@@ -145,23 +231,16 @@ def over_tokens(xp: Any, name: str, array: Array, shape: tuple[int, ...]) -> Arr
     )
 
 
-def check_values(batch: Batch) -> bool:
+def _check_values(xp: Any, surprisal: Any, given: dict[str, Any]) -> bool:
     """In eager mode, refuse NaN and ∞; log_prob = −∞, an impossible action, has a limit and passes.
 
-    Returns whether every value was seen to be finite (under tracing, none is seen). A sum is finite
-    only if its terms are, and a product only if its factors are: one number to read, so that a GPU
-    waits once. Only if it is not finite is a culprit sought.
+    Returns whether every value was seen to be finite (under tracing, none is seen).
     """
-    names = ("advantage", "log_prob", "old_log_prob", "mode_log_prob", "gate_advantage")
-    arrays = {name: getattr(batch, name) for name in names if getattr(batch, name) is not None}
-    if not values_are_visible(*arrays.values()):
+    if not values_are_visible(surprisal, *given.values()):
         return False
-    xp = batch.xp
-    with np.errstate(invalid="ignore", over="ignore"):  # NumPy would warn of what is sought here
-        everything = functools.reduce(operator.mul, map(stop_gradient, arrays.values()))
-        if math.isfinite(float(xp.sum(everything))):
-            return True
-    for name, array in arrays.items():
+    if _all_finite(surprisal, *given.values()):
+        return True
+    for name, array in {"log_prob": -surprisal, **given}.items():
         good = array < xp.inf if name == "log_prob" else xp.isfinite(array)
         if not bool(xp.all(good)):
             index = tuple(int(along[0]) for along in xp.nonzero(~good))
@@ -169,17 +248,58 @@ def check_values(batch: Batch) -> bool:
     return False
 
 
-def check_number(name: str, value: Any, *, strictly: bool = False) -> None:
-    """Refuse what is no number, NaN or negative (or 0, `strictly`); a traced one passes unseen."""
-    if not is_number(value) and library(value) is None:
-        raise TypeError(f"{name} must be a number, got {value!r}")
-    if not values_are_visible(value):
-        return
-    good = value > 0 if strictly else value >= 0
+def _all_finite(*arrays: Any) -> bool:
+    """Whether all values are seen to be finite; false where none can be seen.
+
+    A sum is finite only if its terms are, and a product only if its factors are: one number to
+    read, so that a GPU waits once.
+    """
+    if not values_are_visible(*arrays):
+        return False
+    if isinstance(arrays[0], (np.ndarray, np.generic)):
+        with np.errstate(over="ignore", invalid="ignore"):  # it would warn of what is looked for
+            return math.isfinite(functools.reduce(operator.mul, arrays).sum())
+    return math.isfinite(functools.reduce(operator.mul, arrays).sum())
+
+
+def check_number(name: str, value: Any, *, strictly: bool = False, most: float = math.inf) -> None:
+    """Refuse what is no number, NaN, negative (or 0, `strictly`) or above `most`.
+
+    The entries of an array are checked as a number is, unless it is traced or validation is off.
+    """
+    if not is_number(value):
+        if library(value) is None:
+            raise TypeError(f"{name} must be a number, got {value!r}")
+        if not (_validates and values_are_visible(value)):
+            return
+    good = (value > 0 if strictly else value >= 0) & (value <= most)
     if not (good if is_number(value) else bool(good.all())):
-        raise ValueError(f"{name} must be {'> 0' if strictly else '>= 0'}, got {value!r}")
+        range_ = f"between 0 and {most:g}" if most < math.inf else "> 0" if strictly else ">= 0"
+        raise ValueError(f"{name} must be {range_}, got {value!r}")
+
+
+def fit_option(batch: Batch, name: str, value: Any) -> Any:
+    """An option for arithmetic with the batch: one number, or an array of log_prob's shape."""
+    if is_number(value):
+        return value
+    xp = batch.xp
+    value = xp.astype(xp.asarray(stop_gradient(value)), batch.log_prob.dtype)
+    shape = tuple(batch.log_prob.shape)
+    if len(value.shape) > 0 and tuple(value.shape) != shape:
+        raise ValueError(
+            f"{name} must be one number, or have log_prob's shape {shape}, "
+            f"got shape {tuple(value.shape)}"
+        )
+    return value
+
+
+def read_option(batch: Batch, name: str, value: Any, **limits: Any) -> Any:
+    """`check_number` and `fit_option` in one: what a method does with each of its options."""
+    check_number(name, value, **limits)
+    return fit_option(batch, name, value)
 
 
 def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
+    """Refuse what is not one of `choices`."""
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")

@@ -2,24 +2,34 @@
 
 A method is one function of a batch and one `@method` line. It then trains in every experiment,
 shows in every figure that compares methods, and is an option of every command, named by a spec
-such as "dg" or "dg:temperature=0.5". Keyword arguments are its hyperparameters.
+such as "dg" or "dg:temperature=0.5". Keyword arguments are its hyperparameters. A package of your
+own can register methods too: its module is named by `delightful --import`, or by an entry point of
+the group "delightful.methods".
 
 The loss is −mean(ω·log π), so a batch-wise method scales its ω to a sum over n samples.
 """
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from importlib.metadata import entry_points
 from typing import Any
 
 import numpy as np
 
-from delightful.arrays import Array, is_number, stop_gradient
-from delightful.gate import Level, Whiten, gate_of_batch, surprisal_of_batch
-from delightful.precise import product, sigmoid_of_delight
-from delightful.validation import Batch, admit, check_number, check_values
+from delightful.arrays import Array, ArrayT, stop_gradient
+from delightful.gate import (
+    GateConfig,
+    gate_config,
+    gate_of,
+    product,
+    sigmoid_of_ratio,
+    surprisal_of,
+)
+from delightful.validation import Batch, admit, check_number, read_option
 
-_WORDS = ("level", "whiten")  # options whose value is a word; all others are numbers
+ENTRY_POINTS = "delightful.methods"
+_WORDS = ("level", "whiten")  # options whose value is a word
 _MAX_LOG_RATIO = 80.0  # beyond it float32 overflows, and ∞·0 would make NaN of U = 0
 _EPSILON = 1e-8  # keeps a group of equal advantages from dividing by zero
 
@@ -30,7 +40,7 @@ class Method:
 
     name: str
     label: str  # as figures and tables print it
-    weight: Callable[..., Array]
+    weight: Callable[..., Any]
     defaults: Mapping[str, Any]
     batchwise: bool  # whether one sample's weight depends on the others'
 
@@ -39,13 +49,24 @@ METHODS: dict[str, Method] = {}
 
 
 def method(
-    name: str, label: str, *, batchwise: bool = False
-) -> Callable[[Callable[..., Array]], Callable[..., Array]]:
-    """Register a function of a batch as the score weight called `name`."""
+    name: str, label: str, *, batchwise: bool = False, options: Any = None
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register a function of a `Batch` as the score weight called `name`.
 
-    def register(weight: Callable[..., Array]) -> Callable[..., Array]:
+    Args:
+        name: what `policy_loss(method=...)` and `--method` call it.
+        label: what figures and tables print.
+        batchwise: whether one sample's weight depends on the others'.
+        options: a dataclass instance whose fields are the hyperparameters and their defaults; by
+            default they are the function's own keyword arguments.
+
+    Returns:
+        A decorator that leaves the function as it is.
+    """
+
+    def register(weight: Callable[..., Any]) -> Callable[..., Any]:
         parameters = list(inspect.signature(weight).parameters.values())[1:]
-        defaults = {p.name: p.default for p in parameters}
+        defaults = asdict(options) if options else {p.name: p.default for p in parameters}
         METHODS[name] = Method(name, label, weight, defaults, batchwise)
         return weight
 
@@ -53,6 +74,10 @@ def method(
 
 
 def find_method(name: str) -> Method:
+    """The registered method of that name; entry points are loaded if it is not a known one."""
+    if name not in METHODS:
+        for point in entry_points(group=ENTRY_POINTS):
+            point.load()
     if name not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {name!r}")
     return METHODS[name]
@@ -70,13 +95,21 @@ def parse_method(spec: str) -> tuple[Method, dict[str, Any]]:
             raise ValueError(f"method {name} takes {known}, got {key!r}")
         if not equals or not text:
             raise ValueError(f"method option {item!r} must read {key}=value")
-        try:
-            options[key] = float(text)
-        except ValueError:
-            if key not in _WORDS:
-                raise ValueError(f"method option {key} must be a number, got {text!r}") from None
-            options[key] = text
+        options[key] = _value(key, text, found.defaults[key])
     return found, options
+
+
+def _value(key: str, text: str, default: Any) -> Any:
+    if isinstance(default, bool):
+        if text not in ("true", "false"):
+            raise ValueError(f"method option {key} must be true or false, got {text!r}")
+        return text == "true"
+    if key in _WORDS:
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"method option {key} must be a number, got {text!r}") from None
 
 
 def weighs_batches(spec: str, **options: Any) -> bool:
@@ -93,12 +126,16 @@ def canonical_method(spec: str) -> str:
     """
     found, options = parse_method(spec)
     score_weight(np.array([-1.0, -1.0]), np.array([1.0, -1.0]), method=found.name, **options)
-    changed = [f"{k}={v}" for k, v in options.items() if v != found.defaults[k]]
+    changed = [
+        f"{k}={str(v).lower() if isinstance(v, bool) else v}"
+        for k, v in options.items()
+        if v != found.defaults[k]
+    ]
     return ":".join([found.name, ",".join(changed)] if changed else [found.name])
 
 
 def score_weight(
-    log_prob: Array,
+    log_prob: ArrayT,
     advantage: Array,
     *,
     method: str = "dg",
@@ -108,99 +145,105 @@ def score_weight(
     gate_advantage: Array | None = None,
     axis: int | None = None,
     **hyperparameters: Any,
-) -> Array:
-    """ω of the registered `method`, without a gradient; 0 where masked out.
+) -> ArrayT:
+    """ω, what multiplies ∇log π in the update of a method (Section 7).
 
-    old_log_prob: log π of the policy that acted, for ratios; by default the current policy did.
-    axis: along which the samples of one prompt or state lie, for methods that compare samples of
-        one context (GRPO, MPO); by default the whole batch is one context.
+    Args:
+        log_prob: log π(a) of the actions taken.
+        advantage: U, in log_prob's shape or with one value per sequence.
+        method: a registered name, or a spec such as "dg:temperature=0.5".
+        mask: log_prob's shape, true or not 0 where an entry counts.
+        old_log_prob: log π(a) of the policy that acted, for ratios; by default the current one.
+        mode_log_prob: as in `surprisal`.
+        gate_advantage: as in `gate`.
+        axis: along which the samples of one prompt or state lie, for methods that compare them
+            (GRPO, MPO); by default the whole batch is one context.
+        **hyperparameters: the method's own, such as `temperature`.
+
+    Returns:
+        The weights, in log_prob's shape, without a gradient; 0 where masked out.
     """
     batch = admit(
-        advantage,
         log_prob,
-        mask,
-        axis,
+        advantage,
+        mask=mask,
+        axis=axis,
         old_log_prob=old_log_prob,
         mode_log_prob=mode_log_prob,
         gate_advantage=gate_advantage,
     )
-    check_values(batch)
-    return weight_of_batch(method, batch, hyperparameters)
+    return weight_of(batch, method, hyperparameters)
 
 
-def weight_of_batch(method: str, batch: Batch, hyperparameters: Mapping[str, Any]) -> Array:
-    """`score_weight`, for a batch already past the edge."""
-    found = find_method(method)
+def weight_of(batch: Batch, spec: str, hyperparameters: Mapping[str, Any]) -> Any:
+    """`score_weight`, for a batch that has been validated."""
+    found, options = METHODS.get(spec), hyperparameters
+    if found is None:
+        found, in_spec = parse_method(spec)
+        twice = [name for name in hyperparameters if f"{name}=" in spec]
+        if twice:
+            raise TypeError(f"{twice[0]} is given twice: in method={spec!r} and as an argument")
+        options = {**in_spec, **hyperparameters}
     for name in hyperparameters:
         if name not in found.defaults:
             known = ", ".join(found.defaults) or "no options"
-            raise TypeError(f"method {method} takes {known}, got {name!r}")
-    return stop_gradient(batch.blank(found.weight(batch, **hyperparameters)))
+            raise TypeError(f"method {found.name} takes {known}, got {name!r}")
+    return stop_gradient(batch.blank(found.weight(batch, **options)))
 
 
 @method("pg", "PG")
-def pg(batch: Batch) -> Array:
+def pg(batch: Batch) -> Any:
     """ω = U: REINFORCE."""
     return batch.advantage
 
 
-@method("dg", "DG")
-def dg(
-    batch: Batch,
-    temperature: float | Array = 1.0,
-    level: Level = "token",
-    max_surprisal: float | None = None,
-    whiten: Whiten | None = None,
-) -> Array:
+@method("dg", "DG", options=GateConfig())
+def dg(batch: Batch, **options: Any) -> Any:
     """ω = σ(U·ℓ/η)·U: equation (1)."""
-    return gate_of_batch(batch, temperature, level, max_surprisal, whiten) * batch.advantage
+    return gate_of(batch, gate_config(options)) * batch.advantage
 
 
 @method("ce", "CE")
-def ce(batch: Batch) -> Array:
+def ce(batch: Batch) -> Any:
     """ω = 1[U>0]/π(a), whose expectation is the cross-entropy gradient Σ ∇log π(y): Section 4.2.
 
     Exact under population gradients; on samples it is unbiased and of unbounded variance.
     """
     xp, U = batch.xp, batch.advantage
-    return xp.where(U > 0, xp.exp(-stop_gradient(batch.log_prob)), xp.zeros_like(U))
+    return xp.where(U > 0, xp.exp(batch.surprisal), xp.zeros_like(U))
 
 
 @method("ppo", "PPO")
-def ppo(batch: Batch, clip: float | Array = 0.2, max_ratio: float | None = None) -> Array:
+def ppo(batch: Batch, clip: float | Array = 0.2, max_ratio: float | Array | None = None) -> Any:
     """ω = r·U, and 0 where the clip is active: the gradient of min(r·U, clip(r, 1±ε)·U).
 
     max_ratio: also 0 where U < 0 and r exceeds it, which nothing else bounds: the dual clip of Ye
         et al. 2020, whose value is 3.
     """
-    check_number("clip", clip)
     weight = _clipped(batch, batch.advantage, clip)
     if max_ratio is None:
         return weight
-    check_number("max_ratio", max_ratio, strictly=True)
+    max_ratio = read_option(batch, "max_ratio", max_ratio, strictly=True)
     # In terms of the weight itself: r > max_ratio means r·U < max_ratio·U where U < 0.
     xp, U = batch.xp, batch.advantage
     return xp.where((U < 0) & (weight < max_ratio * U), xp.zeros_like(U), weight)
 
 
 @method("grpo", "GRPO", batchwise=True)
-def grpo(batch: Batch, clip: float | Array = 0.2) -> Array:
+def grpo(batch: Batch, clip: float | Array = 0.2) -> Any:
     """PPO on the advantage standardised within its group (`axis`): Shao et al. 2024."""
-    check_number("clip", clip)
     samples = batch.samples()
     centred, deviation = samples.deviations(samples.advantage, samples.axis)
     return _clipped(batch, batch.over_tokens(centred / (deviation + _EPSILON)), clip)
 
 
 @method("pmpo", "PMPO", batchwise=True)
-def pmpo(batch: Batch, preference: float | Array = 0.5) -> Array:
+def pmpo(batch: Batch, preference: float | Array = 0.5) -> Any:
     """α on the mean log π of preferred samples (U > 0), α−1 on that of dispreferred (U < 0).
 
     U = 0 is neither: a batch in which every sample did equally well says nothing.
     """
-    check_number("preference", preference)
-    if is_number(preference) and preference > 1:
-        raise ValueError(f"preference must lie between 0 and 1, got {preference!r}")
+    preference = read_option(batch, "preference", preference, most=1)
     xp, U = batch.xp, batch.advantage
     good, bad = xp.astype(U > 0, U.dtype), xp.astype(U < 0, U.dtype)
     good_share = good / xp.clip(batch.sum(good), 1, None)
@@ -209,10 +252,10 @@ def pmpo(batch: Batch, preference: float | Array = 0.5) -> Array:
 
 
 @method("awr", "AWR")
-def awr(batch: Batch, temperature: float | Array = 1.0, max_weight: float | Array = 20.0) -> Array:
+def awr(batch: Batch, temperature: float | Array = 1.0, max_weight: float | Array = 20.0) -> Any:
     """ω = min(exp(U/β), ω_max): Peng et al. 2019, whose cap is 20."""
-    check_number("temperature", temperature, strictly=True)
-    check_number("max_weight", max_weight, strictly=True)
+    temperature = read_option(batch, "temperature", temperature, strictly=True)
+    max_weight = read_option(batch, "max_weight", max_weight, strictly=True)
     xp = batch.xp
     log_cap = xp.log(xp.asarray(max_weight, dtype=batch.advantage.dtype))
     scaled = batch.advantage / temperature
@@ -220,10 +263,10 @@ def awr(batch: Batch, temperature: float | Array = 1.0, max_weight: float | Arra
 
 
 @method("mpo", "MPO", batchwise=True)
-def mpo(batch: Batch, temperature: float | Array = 1.0) -> Array:
+def mpo(batch: Batch, temperature: float | Array = 1.0) -> Any:
     """ω = n·softmax(U/η) over the samples of one context (`axis`): Abdolmaleki et al. 2018."""
-    check_number("temperature", temperature, strictly=True)
     xp, samples = batch.xp, batch.samples()
+    temperature = read_option(samples, "temperature", temperature, strictly=True)
     scaled = samples.advantage / temperature
     if samples.mask is not None:
         scaled = xp.where(samples.mask, scaled, xp.full_like(scaled, -xp.inf))
@@ -237,31 +280,35 @@ def mpo(batch: Batch, temperature: float | Array = 1.0) -> Array:
 
 
 @method("additive", "Additive")
-def additive(batch: Batch, alpha: float | Array = 0.5, temperature: float | Array = 1.0) -> Array:
+def additive(batch: Batch, alpha: float | Array = 0.5, temperature: float | Array = 1.0) -> Any:
     """ω = σ(((1−α)U + αℓ)/η)·U: the paper's UCB-style mixture in place of delight (App. B, D)."""
-    check_number("alpha", alpha)
-    check_number("temperature", temperature)
-    xp, U, ell = batch.xp, batch.advantage, surprisal_of_batch(batch)
-    share = product(xp, alpha * xp.ones_like(ell), ell)  # 0·∞ = 0: at α = 0 surprisal is no part
+    alpha = read_option(batch, "alpha", alpha)
+    xp, U, ell = batch.xp, batch.advantage, surprisal_of(batch, gate_config({}))
+    share = product(batch, alpha * xp.ones_like(ell), ell)  # at α = 0 surprisal has no part
     mixture = (1 - alpha) * batch.seen + share
-    return sigmoid_of_delight(xp, mixture, xp.ones_like(mixture), temperature) * U
+    return _gated(batch, mixture, temperature) * U
 
 
 @method("exponent", "Exponent")
-def exponent(batch: Batch, beta: float | Array = 1.0, temperature: float | Array = 1.0) -> Array:
+def exponent(batch: Batch, beta: float | Array = 1.0, temperature: float | Array = 1.0) -> Any:
     """ω = σ(U·ℓ^β/η)·U: the paper's surprisal exponent (App. B); a negative ℓ keeps its sign."""
-    check_number("beta", beta)
-    check_number("temperature", temperature)
-    xp, ell = batch.xp, surprisal_of_batch(batch)
+    beta = read_option(batch, "beta", beta)
+    xp, ell = batch.xp, surprisal_of(batch, gate_config({}))
     power = xp.where(ell < 0, -xp.ones_like(ell), xp.ones_like(ell)) * xp.abs(ell) ** beta
-    return sigmoid_of_delight(xp, batch.seen, power, temperature) * batch.advantage
+    return _gated(batch, product(batch, batch.seen, power), temperature) * batch.advantage
 
 
-def _clipped(batch: Batch, advantage: Array, clip: float | Array) -> Array:
+def _gated(batch: Batch, delight: Any, temperature: float | Array) -> Any:
+    check_number("temperature", temperature)
+    return sigmoid_of_ratio(batch, delight, temperature)
+
+
+def _clipped(batch: Batch, advantage: Any, clip: float | Array) -> Any:
+    clip = read_option(batch, "clip", clip)
     if batch.old_log_prob is None:
         return advantage
     xp = batch.xp
-    log_ratio = stop_gradient(batch.log_prob) - batch.old_log_prob
+    log_ratio = -batch.surprisal - batch.old_log_prob
     ratio = xp.exp(xp.clip(log_ratio, None, _MAX_LOG_RATIO))
     active = ((advantage > 0) & (ratio > 1 + clip)) | ((advantage < 0) & (ratio < 1 - clip))
     return xp.where(active, xp.zeros_like(ratio), ratio * advantage)

@@ -89,7 +89,7 @@ def test_an_impossible_action_is_diagnosed(lib: Any) -> None:
 
 
 def test_printing_gives_a_table_of_every_figure() -> None:
-    title, *rows = str(diagnose(LOG_PROB, ADVANTAGE)).splitlines()
+    title, *rows, _ = str(diagnose(LOG_PROB, ADVANTAGE)).splitlines()
     assert title == "what the gate did"
     assert [row.split("  ")[1] for row in rows] == [
         name.replace("_", " ") for name in Diagnosis.__dataclass_fields__
@@ -101,3 +101,24 @@ def test_nothing_to_diagnose_is_refused(lib: Any) -> None:
     U, log_prob = lib.array(ADVANTAGE), lib.array(LOG_PROB)
     with pytest.raises(ValueError, match="mask leaves no entry"):
         diagnose(log_prob, U, mask=lib.array([False] * 5, "bool"))
+
+
+def reading(U: list[float], log_prob: list[float], **options: Any) -> str:
+    return diagnose(np.array(log_prob), np.array(U), **options).reading
+
+
+def test_the_reading_says_what_the_gate_does() -> None:
+    neutral = reading([1.0, -1.0] * 5, [-0.01, -0.02] * 5)
+    assert neutral.startswith("100% of gates lie within 0.05 of ½: DG is nearly PG/2 here")
+    assert "smaller temperature" in neutral
+    alive = reading([1.0, -1.0], [-4.0, -4.0])
+    assert alive.startswith("the gate is alive: mean 0.98 where U > 0 and 0.02 where U < 0")
+    assert "50% of entries are rare successes let through" in alive
+    assert "densities exceed 1" in reading([1.0, -1.0], [2.0, 2.0])
+    assert "learns from its successes alone" in reading([100.0, -100.0], [-4.0, -4.0])
+    assert str(diagnose(np.array([-4.0]), np.array([1.0]))).endswith("rare failures held back.")
+
+
+def test_unit_gain_changes_no_diagnosis() -> None:
+    plain, doubled = (diagnose(LOG_PROB, ADVANTAGE, unit_gain=on) for on in (False, True))
+    assert str(plain) == str(doubled)

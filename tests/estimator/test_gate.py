@@ -1,5 +1,6 @@
 """Surprisal, delight and gate against hand-computed values, and what the gate always satisfies."""
 
+from dataclasses import asdict, fields
 from typing import Any
 
 import jax
@@ -9,7 +10,16 @@ import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from delightful import delight, gate, score_weight, surprisal
+from delightful import (
+    METHODS,
+    GateConfig,
+    delight,
+    gate,
+    policy_loss,
+    score_weight,
+    set_validation,
+    surprisal,
+)
 
 LOG_PROB = np.array([[-1.0, -2.0, -0.5], [-3.0, 0.4, -30.0]], dtype="float32")
 ADVANTAGE = np.array([[1.0, -1.0, 0.5], [-2.0, 1.5, 0.3]], dtype="float32")
@@ -199,3 +209,75 @@ def test_scale_whitening_never_flips_a_sign(lib: Any, batch: list[tuple[float, f
     U, log_prob = (lib.array(column) for column in zip(*batch, strict=True))
     plain, whitened = delight(log_prob, U), delight(log_prob, U, whiten="scale")
     assert (lib.numpy(plain) * np.sign(lib.numpy(whitened)) >= 0).all()
+
+
+def test_unit_gain_doubles_the_gate_the_weight_and_the_loss(lib: Any) -> None:
+    U, log_prob = lib.array(ADVANTAGE), lib.array(LOG_PROB)
+    for function in (gate, score_weight, policy_loss):
+        plain, doubled = function(log_prob, U), function(log_prob, U, unit_gain=True)
+        same(lib, doubled, 2 * lib.numpy(plain))
+
+
+def test_the_options_are_those_of_the_config_everywhere() -> None:
+    names = [field.name for field in fields(GateConfig)]
+    assert names == ["temperature", "level", "max_surprisal", "whiten", "unit_gain"]
+    assert METHODS["dg"].defaults == asdict(GateConfig())
+    with pytest.raises(TypeError, match=r"takes temperature, .*unit_gain, got 'temprature'"):
+        gate(LOG_PROB, ADVANTAGE, temprature=2.0)
+
+
+@pytest.mark.parametrize(
+    ("option", "method"),
+    [
+        ("temperature", "dg"),
+        ("max_surprisal", "dg"),
+        ("clip", "ppo"),
+        ("max_ratio", "ppo"),
+        ("preference", "pmpo"),
+        ("temperature", "awr"),
+        ("max_weight", "awr"),
+        ("temperature", "mpo"),
+        ("alpha", "additive"),
+        ("beta", "exponent"),
+    ],
+)
+def test_an_option_may_be_an_array_and_is_checked_like_a_number(
+    lib: Any, option: str, method: str
+) -> None:
+    U, log_prob = lib.array([0.5, -1.0, 2.0]), lib.array([-1.0, -2.0, -0.5])
+    arrays = {"method": method, "old_log_prob": lib.array([-1.2, -1.0, -0.9])}
+    number = score_weight(log_prob, U, **arrays, **{option: 0.7})
+    for same_as in (lib.array(0.7), lib.array([0.7] * 3)):
+        same(lib, score_weight(log_prob, U, **arrays, **{option: same_as}), lib.numpy(number))
+    with pytest.raises(ValueError, match=f"{option} must be one number, or have log_prob's shape"):
+        score_weight(log_prob, U, **arrays, **{option: lib.array([0.7] * 2)})
+    with pytest.raises(ValueError, match=f"{option} must be"):
+        score_weight(log_prob, U, **arrays, **{option: lib.array([0.7, -1.0, 0.7])})
+    with pytest.raises(TypeError, match=f"{option} must be a number, got 'x'"):
+        score_weight(log_prob, U, **arrays, **{option: "x"})
+
+
+def test_swapped_arguments_are_refused_where_torch_can_tell() -> None:
+    logits = torch.zeros(3, 2, requires_grad=True)
+    log_prob, advantage = torch.log_softmax(logits, -1)[:, 0], torch.ones(3)
+    for function in (gate, delight, policy_loss, score_weight):
+        with pytest.raises(ValueError, match=r"pass \(log_prob, advantage\) in this order"):
+            function(advantage, log_prob)
+
+
+def test_without_validation_values_are_not_looked_at(lib: Any) -> None:
+    U, log_prob = lib.array([np.nan, 0.0, -1.0]), lib.array([-1.0, -np.inf, -np.inf])
+    set_validation(False)
+    try:
+        w = lib.numpy(gate(log_prob, U))
+        terms = lib.numpy(policy_loss(log_prob, U, reduction="none"))
+        assert np.isnan(lib.numpy(policy_loss(log_prob, U)))
+        with pytest.raises(ValueError, match="advantage must have log_prob's shape"):
+            gate(log_prob, U[:2])
+    finally:
+        set_validation(True)
+    assert np.isnan(w[0])
+    assert list(w[1:]) == [0.5, 0.0]
+    assert list(terms[1:]) == [0.0, 0.0]
+    with pytest.raises(ValueError, match=r"advantage\[0\] must be finite"):
+        gate(log_prob, U)

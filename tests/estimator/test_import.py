@@ -25,8 +25,8 @@ import delightful
 U, log_prob = np.array([1.0, -1.0]), np.array([-1.0, -2.0])
 for method in delightful.METHODS:
     delightful.policy_loss(log_prob, U, method=method)
-print(delightful.gate(U, log_prob).tolist())
-delightful.diagnose(U, log_prob)
+print(delightful.gate(log_prob, U).tolist())
+delightful.diagnose(log_prob, U)
 """
 TORCH = """
 import torch, delightful

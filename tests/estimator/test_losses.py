@@ -274,3 +274,15 @@ def test_torch_compile_makes_one_graph_and_changes_nothing(
     compiled = torch.compile(policy_loss, backend="aot_eager", fullgraph=True)
     for got, expected in zip(gradient_by(compiled), gradient_by(policy_loss), strict=True):
         np.testing.assert_allclose(got, expected, atol=1e-12)
+
+
+def test_a_spec_names_a_method_with_its_options(lib: Any) -> None:
+    U, log_prob = lib.array([0.5, -1.0]), lib.array([-1.0, -2.0])
+    for function in (policy_loss, score_weight):
+        named = function(log_prob, U, method="dg:temperature=0.5,unit_gain=true")
+        given = function(log_prob, U, temperature=0.5, unit_gain=True)
+        np.testing.assert_array_equal(lib.numpy(named), lib.numpy(given))
+    with pytest.raises(TypeError, match="temperature is given twice"):
+        policy_loss(log_prob, U, method="dg:temperature=0.5", temperature=1.0)
+    with pytest.raises(ValueError, match="unit_gain must be true or false, got 'yes'"):
+        policy_loss(log_prob, U, method="dg:unit_gain=yes")

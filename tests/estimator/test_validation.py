@@ -78,16 +78,12 @@ def test_the_advantage_of_a_masked_out_sequence_never_matters(lib: Any, junk: fl
     np.testing.assert_allclose(lib.numpy(loss), 1 / (1 + np.exp(-1)), rtol=1e-6)
 
 
-def loss(method: str, **arrays: Any) -> Any:
-    return policy_loss(method=method, **arrays)
-
-
 # A library may warn of what follows from a value that is about to be refused.
 may_warn = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
 
 @may_warn
-@pytest.mark.parametrize("function", [score_weight, loss])
+@pytest.mark.parametrize("function", [score_weight, policy_loss])
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("junk", [NAN, INF, -INF])
 def test_no_method_takes_an_advantage_that_is_not_finite(
@@ -95,11 +91,11 @@ def test_no_method_takes_an_advantage_that_is_not_finite(
 ) -> None:
     U = np.array([[0.5, 1.0], [junk, -1.0]])
     with pytest.raises(ValueError, match=rf"advantage\[1, 0\] must be finite, got {junk}"):
-        function(method, log_prob=-np.ones((2, 2)), advantage=U)
+        function(log_prob=-np.ones((2, 2)), advantage=U, method=method)
 
 
 @may_warn
-@pytest.mark.parametrize("function", [score_weight, loss])
+@pytest.mark.parametrize("function", [score_weight, policy_loss])
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("junk", [NAN, INF])
 def test_no_method_takes_a_log_prob_of_nan_or_infinity(
@@ -108,21 +104,21 @@ def test_no_method_takes_a_log_prob_of_nan_or_infinity(
     for U in (-1.0, 0.0, 1.0):  # a weight of zero must not hide it
         advantage, log_prob = np.array([0.5, U]), np.array([-1.0, junk])
         with pytest.raises(ValueError, match=rf"log_prob\[1\] must be finite, got {junk}"):
-            function(method, log_prob=log_prob, advantage=advantage)
+            function(log_prob=log_prob, advantage=advantage, method=method)
 
 
 @may_warn
-@pytest.mark.parametrize("function", [delight, gate, diagnose, lambda u, p: policy_loss(p, u)])
+@pytest.mark.parametrize("function", [delight, gate, diagnose, policy_loss, score_weight])
 def test_nan_is_refused_in_every_library(lib: Any, function: Callable[..., Any]) -> None:
     good, bad = lib.array([-1.0, -2.0]), lib.array([-1.0, NAN])
     with pytest.raises(ValueError, match=r"advantage\[1\] must be finite, got nan"):
-        function(bad, good)
-    with pytest.raises(ValueError, match=r"log_prob\[1\] must be finite, got nan"):
         function(good, bad)
+    with pytest.raises(ValueError, match=r"log_prob\[1\] must be finite, got nan"):
+        function(bad, good)
 
 
 @may_warn
-@pytest.mark.parametrize("function", [score_weight, loss])
+@pytest.mark.parametrize("function", [score_weight, policy_loss])
 @pytest.mark.parametrize("junk", [NAN, INF, -INF])
 @pytest.mark.parametrize(
     ("name", "method"),
@@ -134,7 +130,7 @@ def test_an_option_that_is_not_finite_is_refused_where_it_is_used(
     arrays = {"log_prob": np.array([-1.0, -2.0]), "advantage": np.array([0.5, 1.0])}
     arrays[name] = np.array([junk, -1.0])
     with pytest.raises(ValueError, match=rf"{name}\[0\] must be finite, got {junk}"):
-        function(method, **arrays)
+        function(**arrays, method=method)
 
 
 A = np.array([[1.0, -1.0, 0.5], [0.2, -0.2, 0.1]])
@@ -199,7 +195,7 @@ REFUSED = [
     (
         lambda: score_weight(L, A, method="pmpo", preference=-1),
         ValueError,
-        "preference must be >= 0",
+        "preference must be between 0 and 1",
     ),
     (lambda: score_weight(L, A, method="mpo", axis=2), ValueError, r"axis .*shape \(2, 3\), got 2"),
     (lambda: policy_loss(L, A, axis=-3), ValueError, r"axis .*shape \(2, 3\), got -3"),
@@ -233,8 +229,8 @@ def test_wider_and_narrower_floats_mix(lib: Any) -> None:
 def test_values_are_not_looked_at_under_jit(batch: dict[str, Any], method: str, name: str) -> None:
     # Only the one argument is traced; the rest are constants of the compiled function.
     arrays = {key: jnp.array(array) for key, array in batch.items()}
-    for function in (score_weight, loss):
-        jax.jit(lambda value, f=function: f(method, **{**arrays, name: value}))(
+    for function in (score_weight, policy_loss):
+        jax.jit(lambda value, f=function: f(**{**arrays, name: value}, method=method))(
             jnp.full((3, 4), NAN)
         )
 
@@ -247,8 +243,8 @@ def test_values_are_not_looked_at_under_vmap_over_one_argument(
     make = jnp.array if vmap is jax.vmap else torch.tensor
     arrays = {key: make(array) for key, array in batch.items()}
     many = make(np.stack([batch[name], np.full(MASK.shape, NAN)]))
-    for function in (score_weight, loss):
-        vmap(lambda value, f=function: f("dg", **{**arrays, name: value}))(many)
+    for function in (score_weight, policy_loss):
+        vmap(lambda value, f=function: f(**{**arrays, name: value}))(many)
 
 
 def test_values_are_not_looked_at_where_only_the_mode_is_traced() -> None:
@@ -259,7 +255,7 @@ def test_values_are_not_looked_at_where_only_the_mode_is_traced() -> None:
 
 def test_values_are_not_looked_at_under_torch_compile_nor_functorch() -> None:
     U, log_prob = torch.tensor([[NAN, 1.0]]), torch.tensor([[-1.0, -1.0]])
-    assert torch.func.vmap(gate)(U, log_prob)[0, 0].isnan()
+    assert torch.func.vmap(gate)(log_prob, U)[0, 0].isnan()
     assert torch.func.grad(policy_loss)(log_prob, U).isnan().any()
     torch.compiler.reset()
     compiled = torch.compile(policy_loss, backend="aot_eager", fullgraph=True)
@@ -268,6 +264,6 @@ def test_values_are_not_looked_at_under_torch_compile_nor_functorch() -> None:
 
 def test_shapes_and_dtypes_are_checked_under_jit_too() -> None:
     with pytest.raises(ValueError, match="advantage must have log_prob's shape"):
-        jax.jit(gate)(A.T, L)
+        jax.jit(gate)(L, A.T)
     with pytest.raises(TypeError, match="advantage must be a real floating-point"):
-        jax.jit(gate)(A.astype(int), L)
+        jax.jit(gate)(L, A.astype(int))

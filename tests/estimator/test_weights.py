@@ -271,7 +271,7 @@ def test_options_of_a_spec_are_options_of_the_weight(batch: Any, spec: str) -> N
     [
         ("dgg", "method must be one of pg, dg, .*got 'dgg'"),
         ("", "method must be one of pg, dg, .*got ''"),
-        ("dg:heat=1", "dg takes temperature, level, max_surprisal, whiten, got 'heat'"),
+        ("dg:heat=1", "dg takes temperature, level, max_surprisal, whiten, unit_gain, got 'heat'"),
         ("pg:temperature=1", "pg takes no options, got 'temperature'"),
         ("dg:temperature", "'temperature' must read temperature=value"),
         ("dg:temperature=", "'temperature=' must read temperature=value"),

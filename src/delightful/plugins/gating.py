@@ -5,10 +5,10 @@ import warnings
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from delightful.arrays import Array, stop_gradient, values_are_visible
+from delightful.arrays import stop_gradient, values_are_visible
 from delightful.diagnostics import Diagnosis, diagnosis_of
-from delightful.gate import Level, Whiten, gate_of_batch
-from delightful.validation import admit, check_choice, check_number, check_values
+from delightful.gate import GateConfig, gate_of
+from delightful.validation import admit, check_choice
 
 GateAdvantage = Literal["centred", "raw"]
 
@@ -29,34 +29,20 @@ PATIENCE = 100  # diagnosed updates in a row, after which a dead gate is worth a
 
 
 @dataclass(frozen=True)
-class DelightConfig:
-    """How the gate is made; the same names in every plug-in.
+class DelightConfig(GateConfig):
+    """The options of the gate, as in `GateConfig`, and which advantage it sees.
 
-    temperature: η; 0 is a hard gate, infinity turns the gate off (w = ½ everywhere).
-    level: "token" takes each entry's own surprisal, "sequence" that of the whole sequence: for
-        pretrained language models, whose tokens are hardly ever surprising.
-    max_surprisal: clip surprisal to [−C, C]; the paper's C for continuous actions is 10.
-    unit_gain: multiply the gate by 2, so that a neutral gate leaves the update's size as it was.
-    whiten: None; "scale" divides delight by its standard deviation over the batch; "standard"
-        subtracts its mean too, which can flip its sign.
-    gate_advantage: "centred" gates on the advantage before any division by a standard deviation;
-        "raw" on the very one that the framework's loss uses.
+    Attributes:
+        unit_gain: on by default here, so that the framework's learning rate keeps its meaning.
+        gate_advantage: "centred" gates on the advantage before any division by a standard
+            deviation; "raw" on the very one that the framework's loss uses.
     """
 
-    temperature: float = 1.0
-    level: Level = "token"
-    max_surprisal: float | None = None
-    unit_gain: bool = False
-    whiten: Whiten | None = None
+    unit_gain: bool = True
     gate_advantage: GateAdvantage = "centred"
 
     def __post_init__(self) -> None:
-        check_number("temperature", self.temperature)
-        check_choice("level", self.level, ("token", "sequence"))
-        if self.max_surprisal is not None:
-            check_number("max_surprisal", self.max_surprisal, strictly=True)
-        check_choice("unit_gain", self.unit_gain, (True, False))
-        check_choice("whiten", self.whiten, (None, "standard", "scale"))
+        super().__post_init__()
         check_choice("gate_advantage", self.gate_advantage, ("centred", "raw"))
 
     @property
@@ -93,31 +79,33 @@ class Gating:
 
     def __call__(
         self,
-        advantage: Array,
-        log_prob: Array,
+        log_prob: Any,
+        advantage: Any,
         *,
-        mask: Array | None = None,
-        gate_advantage: Array | None = None,
+        mask: Any = None,
+        gate_advantage: Any = None,
         diagnose: bool = True,
-    ) -> Array:
-        """What to multiply `advantage` by. `gate_advantage` is the centred one, if that differs."""
+    ) -> Any:
+        """What to multiply `advantage` by. `gate_advantage` is the centred one, if that differs.
+
+        diagnose: whether values are checked and the numbers of `numbers` are renewed.
+        """
         options = self.config
         batch = admit(
-            advantage,
             log_prob,
-            mask,
+            advantage,
+            mask=mask,
+            check=diagnose,
             gate_advantage=gate_advantage if options.centred else None,
         )
-        if diagnose:
-            check_values(batch)
-        with_level = (options.level, options.max_surprisal)
-        w = stop_gradient(gate_of_batch(batch, options.temperature, *with_level, options.whiten))
+        w = stop_gradient(gate_of(batch, options))
         if diagnose and values_are_visible(batch.log_prob):
             # A micro-batch may be masked out whole: it has a gate, and nothing to say of it.
             empty = batch.mask is not None and not bool(batch.xp.any(batch.mask))
-            self.diagnosis = None if empty else diagnosis_of(batch, w, *with_level)
+            gain = 0.5 if options.unit_gain else 1.0
+            self.diagnosis = None if empty else diagnosis_of(batch, gain * w, options)
             self._watch()
-        return 2 * w if options.unit_gain else w
+        return w
 
     def numbers(self) -> dict[str, float]:
         """The latest diagnosis for a logger; what is undefined (no U > 0, say) is left out."""
@@ -130,7 +118,7 @@ class Gating:
         if self.diagnosis is None:
             return
         self._dead_for = self._dead_for + 1 if self.diagnosis.dead > DEAD else 0
-        dead = self._dead_for == PATIENCE and not math.isinf(self.config.temperature)
+        dead = self._dead_for == PATIENCE and self.config.temperature != math.inf
         if dead and not self._told:
             self._told = True
             advice = _advice(self.config, self.of_sequences, self.diagnosis)

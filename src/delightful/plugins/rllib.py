@@ -88,8 +88,8 @@ class DelightPPOTorchLearner(PPOTorchLearner):  # type: ignore[misc]
         diagnose = self._minibatches[module_id] % _DIAGNOSE_EVERY == 0
         self._minibatches[module_id] += 1
         w = gating(
-            ungated,
             log_prob,
+            ungated,
             mask=batch.get(Columns.LOSS_MASK),
             gate_advantage=batch.get(_CENTRED),
             diagnose=diagnose,

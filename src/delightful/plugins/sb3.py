@@ -68,8 +68,8 @@ class _Delight:
         def evaluated(*args: Any, **kwargs: Any) -> Any:
             values, log_prob, entropy = evaluate(*args, **kwargs)
             w = self._gating(
-                current["advantage"],
                 log_prob,
+                current["advantage"],
                 gate_advantage=current["centred"],
                 diagnose=current["first"],  # of each pass
             )

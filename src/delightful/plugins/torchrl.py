@@ -38,8 +38,8 @@ class _Delight:
         unscaled = tensordict.get(self.tensor_keys.advantage)
         mask = self._mask(tensordict, log_prob)
         return log_prob * self._gating(
-            self._as_used(unscaled),
             log_prob,
+            self._as_used(unscaled),
             mask=mask,
             gate_advantage=unscaled * self._scale(unscaled, tensordict, mask),
         ).to(log_prob.dtype)

@@ -78,8 +78,8 @@ class DelightGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
             mask = mask * inputs["tool_mask"]
         of_tokens = advantage.dim() == 2  # a subclass's own; what was divided out is not known
         w = self._gating(
-            advantage,
             log_prob,
+            advantage,
             mask=mask,
             gate_advantage=None if of_tokens else inputs.get(_CENTRED),
         )

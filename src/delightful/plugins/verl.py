@@ -100,7 +100,7 @@ def delight_policy_loss(
         if f"{_PREFIX}GATE_ADVANTAGE" not in os.environ:
             warnings.warn(_RAW, RuntimeWarning, stacklevel=2)
     gating = _now["gating"]
-    w = gating(advantages, log_prob, mask=response_mask)
+    w = gating(log_prob, advantages, mask=response_mask)
     loss, metrics = compute_policy_loss_vanilla(
         old_log_prob=old_log_prob,
         log_prob=log_prob,
