@@ -8,7 +8,7 @@ Libraries are told apart through `sys.modules`, so none is imported that the cal
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -70,23 +70,24 @@ def namespace(**named: Any) -> Any:
     return array_api_compat.numpy
 
 
-def plain_torch(log_prob: Any, advantage: Any) -> Any:
-    """The namespace of two float32 tensors of one shape, else None: eager mode's common case.
+def plain_torch(log_prob: Any, others: Iterable[Any]) -> Any:
+    """The namespace of float32 tensors of one shape, else None: eager mode's common case.
 
     Eager PyTorch pays for every line of Python as much as for a small operation, so this case is
     told apart with as few of them as possible.
     """
     torch = sys.modules.get("torch")
-    if (
-        torch is None
-        or type(log_prob) is not torch.Tensor
-        or type(advantage) is not torch.Tensor
-        or log_prob.dtype is not torch.float32
-        or advantage.dtype is not torch.float32
-        or log_prob.shape != advantage.shape
-        or advantage.requires_grad
-    ):
+    if torch is None or type(log_prob) is not torch.Tensor or log_prob.dtype is not torch.float32:
         return None
+    shape = log_prob.shape
+    for array in others:
+        if (
+            type(array) is not torch.Tensor
+            or array.dtype is not torch.float32
+            or array.shape != shape
+            or array.requires_grad
+        ):
+            return None
     import array_api_compat.torch
 
     return array_api_compat.torch

@@ -76,8 +76,9 @@ class Diagnosis:
             )
         if self.gate_mean_negative < 0.01:
             return (
-                f"failures are shut out (mean gate {self.gate_mean_negative:.2g} where U < 0): this "
-                'batch learns from its successes alone; try a larger temperature or whiten="scale".'
+                f"failures are shut out (mean gate {self.gate_mean_negative:.2g} where U < 0), so "
+                "that this batch learns from its successes alone; try a larger temperature or "
+                'whiten="scale".'
             )
         means = {"U > 0": self.gate_mean_positive, "U < 0": self.gate_mean_negative}
         by_sign = " and ".join(f"{m:.2f} where {s}" for s, m in means.items() if not math.isnan(m))

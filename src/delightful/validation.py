@@ -142,33 +142,27 @@ def admit(
 
     The arrays are those of `Batch`; `check` is whether values are checked, if validation is on.
     """
-    others = old_log_prob is not None or mode_log_prob is not None or gate_advantage is not None
-    if mask is None and axis is None and not others:
-        xp = plain_torch(log_prob, advantage)
+    others = {
+        "advantage": advantage,
+        "old_log_prob": old_log_prob,
+        "mode_log_prob": mode_log_prob,
+        "gate_advantage": gate_advantage,
+    }
+    others = {name: array for name, array in others.items() if array is not None}
+    if mask is None and axis is None:
+        xp = plain_torch(log_prob, others.values())
         if xp is not None:
             ell = -log_prob.detach()
-            finite = check and _validates and _all_finite(ell, advantage)
+            finite = check and _validates and _all_finite(ell, *others.values())
             if finite or not check:
-                return Batch(xp, log_prob, ell, advantage, None, finite)
-    return _admit(
-        log_prob,
-        {
-            "advantage": advantage,
-            "old_log_prob": old_log_prob,
-            "mode_log_prob": mode_log_prob,
-            "gate_advantage": gate_advantage,
-        },
-        mask,
-        axis,
-        check,
-    )
+                return Batch(xp, log_prob, ell, finite=finite, **others)
+    return _admit(log_prob, others, mask, axis, check)
 
 
 def _admit(
     log_prob: Any, others: dict[str, Any], mask: Any, axis: int | None, check: bool
 ) -> Batch:
     """`admit`, in full: any library, dtype and mask."""
-    others = {name: array for name, array in others.items() if array is not None}
     xp = namespace(log_prob=log_prob, mask=mask, **others)
     advantage = others.get("advantage")
     _refuse_swapped(log_prob, advantage)

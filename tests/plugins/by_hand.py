@@ -6,10 +6,12 @@ from typing import Any
 import torch
 
 
-def gate(advantage: Any, log_prob: Any, temperature: float = 1.0, clip: float = 1e9) -> Any:
-    """σ(U·ℓ/η), ℓ clipped to ±C, in double precision."""
+def gate(
+    advantage: Any, log_prob: Any, temperature: float = 1.0, clip: float = 1e9, gain: float = 2.0
+) -> Any:
+    """2σ(U·ℓ/η), ℓ clipped to ±C, in double precision: unit gain is the plug-ins' default."""
     ell = (-log_prob.detach().double()).clamp(-clip, clip)
-    return torch.sigmoid(advantage.double() * ell / temperature)
+    return gain * torch.sigmoid(advantage.double() * ell / temperature)
 
 
 def gradients(loss: Any, parameters: Iterable[Any]) -> list[Any]:

@@ -42,41 +42,41 @@ def test_options_come_as_a_config(make):
 def test_the_gate_is_the_estimators():
     torch.manual_seed(0)
     advantage, log_prob = torch.randn(50), -torch.rand(50) * 8
-    w = Gating(DelightConfig(temperature=0.5, max_surprisal=3.0))(advantage, log_prob)
+    w = Gating(DelightConfig(temperature=0.5, max_surprisal=3.0))(log_prob, advantage)
     torch.testing.assert_close(w.double(), gate(advantage, log_prob, 0.5, 3.0), rtol=1e-6, atol=0)
 
 
 def test_unit_gain_doubles_and_infinity_is_one():
     advantage, log_prob = torch.randn(50), -torch.rand(50)
-    plain = Gating(DelightConfig())(advantage, log_prob)
-    doubled = Gating(DelightConfig(unit_gain=True))(advantage, log_prob)
+    plain = Gating(DelightConfig(unit_gain=False))(log_prob, advantage)
+    doubled = Gating(DelightConfig())(log_prob, advantage)
     assert torch.equal(doubled, 2 * plain)
-    off = DelightConfig(temperature=math.inf, unit_gain=True)
-    assert torch.equal(Gating(off)(advantage, log_prob), torch.ones(50))
+    off = DelightConfig(temperature=math.inf)
+    assert torch.equal(Gating(off)(log_prob, advantage), torch.ones(50))
 
 
 def test_centred_and_raw():
     advantage, log_prob = torch.tensor([2.5, -0.4]), torch.tensor([-3.0, -3.0])
     centred = advantage * 0.1
-    on = Gating(DelightConfig())(advantage, log_prob, gate_advantage=centred)
-    off = Gating(DelightConfig(gate_advantage="raw"))(advantage, log_prob, gate_advantage=centred)
+    on = Gating(DelightConfig())(log_prob, advantage, gate_advantage=centred)
+    off = Gating(DelightConfig(gate_advantage="raw"))(log_prob, advantage, gate_advantage=centred)
     torch.testing.assert_close(on.double(), gate(centred, log_prob), rtol=1e-6, atol=0)
     torch.testing.assert_close(off.double(), gate(advantage, log_prob), rtol=1e-6, atol=0)
 
 
-def test_a_dead_gate_is_told_of_once_and_what_to_try():
+def test_a_dead_gate_is_reported_once_with_what_to_try():
     dead = Gating(DelightConfig(), of_sequences=True)
     advantage, log_prob = torch.tensor([1.0, -1.0]), torch.tensor([-0.01, -0.01])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for _ in range(gating.PATIENCE - 1):
-            dead(advantage, log_prob)
+            dead(log_prob, advantage)
         assert not caught
         for _ in range(3 * gating.PATIENCE):
-            dead(advantage, log_prob)
-        dead(advantage, 500 * log_prob)  # it wakes up, and dies again
+            dead(log_prob, advantage)
+        dead(500 * log_prob, advantage)  # it wakes up, and dies again
         for _ in range(2 * gating.PATIENCE):
-            dead(advantage, log_prob)
+            dead(log_prob, advantage)
     assert len(caught) == 1
     said = str(caught[0].message)
     assert 'level="sequence"' in said
@@ -88,19 +88,19 @@ def test_a_gate_that_wakes_up_now_and_then_is_not_dead():
     alive = Gating(DelightConfig())
     for step in range(3 * gating.PATIENCE):
         surprising = -5.0 if step % (gating.PATIENCE - 1) == 0 else -0.01
-        alive(torch.tensor([1.0, -1.0]), torch.full((2,), surprising))
+        alive(torch.full((2,), surprising), torch.tensor([1.0, -1.0]))
 
 
 @pytest.mark.filterwarnings("error")
 def test_a_gate_that_was_turned_off_is_not_dead():
     off = Gating(DelightConfig(temperature=math.inf))
     for _ in range(2 * gating.PATIENCE):
-        off(torch.tensor([1.0, -1.0]), torch.tensor([-3.0, -3.0]))
+        off(torch.tensor([-3.0, -3.0]), torch.tensor([1.0, -1.0]))
 
 
 def test_numbers_leave_out_what_is_not_defined():
     all_good = Gating(DelightConfig())
-    all_good(torch.tensor([1.0, 2.0]), torch.tensor([-3.0, -0.1]))
+    all_good(torch.tensor([-3.0, -0.1]), torch.tensor([1.0, 2.0]))
     numbers = all_good.numbers()
     assert "gate_mean_negative" not in numbers
     assert numbers["gate_mean_positive"] > 0.5
@@ -122,8 +122,8 @@ def test_scale_lost():
 def test_a_batch_that_is_masked_out_whole_has_a_gate_and_no_numbers(whiten):
     gating_of = Gating(DelightConfig(whiten=whiten))
     advantage, log_prob = torch.randn(2, 3), -torch.rand(2, 3)
-    w = gating_of(advantage, log_prob, mask=torch.zeros(2, 3))
-    assert torch.equal(w, torch.full((2, 3), 0.5))
+    w = gating_of(log_prob, advantage, mask=torch.zeros(2, 3))
+    assert torch.equal(w, torch.ones(2, 3))
     assert gating_of.numbers() == {}
 
 
@@ -132,6 +132,6 @@ def test_under_torch_compile_there_is_a_gate_and_nothing_is_diagnosed():
     compiled = torch.compile(found, backend="eager")
     advantage, log_prob = torch.randn(8), -torch.rand(8)
     torch.testing.assert_close(
-        compiled(advantage, log_prob), Gating(found.config)(advantage, log_prob)
+        compiled(advantage, log_prob), Gating(found.config)(log_prob, advantage)
     )
     assert found.diagnosis is None

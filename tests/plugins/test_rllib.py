@@ -118,7 +118,7 @@ def test_switched_off_it_is_rllib(env):
 
     theirs = trained(PPOConfig())
     assert same(theirs, trained(PPOConfig()))  # else the next line would say nothing
-    off = DelightPPOConfig().delight(temperature=math.inf, unit_gain=True)
+    off = DelightPPOConfig().delight(temperature=math.inf)
     assert same(theirs, trained(off))
     assert not same(theirs, trained(DelightPPOConfig()))
 

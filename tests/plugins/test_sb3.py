@@ -13,7 +13,7 @@ from stable_baselines3.common.logger import configure
 
 from delightful.plugins.sb3 import DelightA2C, DelightConfig, DelightPPO
 
-OFF = DelightConfig(temperature=math.inf, unit_gain=True)
+OFF = DelightConfig(temperature=math.inf)
 ENVIRONMENTS = ["CartPole-v1", "Pendulum-v1"]
 BARE = {"optimizer_class": torch.optim.SGD}  # an update is the gradient times the learning rate
 

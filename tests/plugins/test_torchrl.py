@@ -26,7 +26,7 @@ from delightful.plugins.torchrl import (
     DelightReinforceLoss,
 )
 
-OFF = DelightConfig(temperature=math.inf, unit_gain=True)
+OFF = DelightConfig(temperature=math.inf)
 LOSSES = [DelightA2CLoss, DelightReinforceLoss]
 OBJECTIVE = {DelightA2CLoss: "loss_objective", DelightReinforceLoss: "loss_actor"}
 

@@ -21,7 +21,7 @@ from delightful.paper.stacks.reversal import (
 )
 from delightful.plugins.trl import DelightConfig, DelightGRPOTrainer
 
-OFF = DelightConfig(temperature=math.inf, unit_gain=True)
+OFF = DelightConfig(temperature=math.inf)
 
 
 def trainer(folder, kind=DelightGRPOTrainer, delight=None, seed=0, **options):
@@ -137,7 +137,7 @@ def test_switched_off_it_is_trl(tmp_path, options):
 
 
 def test_it_learns_to_reverse(tmp_path):
-    found = trainer(tmp_path, max_steps=150, delight=DelightConfig(unit_gain=True))
+    found = trainer(tmp_path, max_steps=150, delight=DelightConfig())
     found.train()
     rewards = [row["reward"] for row in found.state.log_history if "reward" in row]
     # Another processor rounds otherwise, and the run goes another way: five seeds, with a constant

@@ -54,8 +54,8 @@ def a_batch():
 def gate_by_hand(config, U, log_prob, mask):
     if config.level == "sequence":
         log_prob = (log_prob * mask).sum(1, keepdim=True)
-    w = gate(U, log_prob, config.temperature, config.max_surprisal or math.inf)
-    return 2 * w if config.unit_gain else w
+    clip = config.max_surprisal or math.inf
+    return gate(U, log_prob, config.temperature, clip, 2.0 if config.unit_gain else 1.0)
 
 
 def assert_same_gradients(ours, theirs, parameters):

@@ -4,6 +4,7 @@ import warnings
 from pathlib import Path
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 from delightful.plugins import versions
 
@@ -29,12 +30,14 @@ def test_outside_the_tested_range_the_range_is_named(monkeypatch, found, quiet):
         assert not caught
     else:
         said = str(caught[0].message)
-        assert "trl from 1.16.0 to below 1.16.1" in said
+        assert "tested with trl<1.16.1,>=1.16.0" in said
         assert found in said
 
 
-def test_the_extras_start_at_what_was_tested():
+def test_the_tested_range_is_that_of_the_extra():
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
     extras = {line for e in project["project"]["optional-dependencies"].values() for line in e}
-    for name, (first, _) in versions.TESTED.items():
-        assert any(re.match(rf"{name}(\[rllib\])?>={first},<", line) for line in extras), name
+    for name in ("trl", "verl", "stable-baselines3", "ray", "torchrl"):
+        found = versions.tested(name)
+        pinned = [line.partition(">=")[2] for line in extras if re.match(rf"{name}\W.*<", line)]
+        assert [SpecifierSet(f">={range_}") for range_ in pinned] == [found]

@@ -1,43 +1,30 @@
-"""Which versions of each framework the plug-ins were tested with."""
+"""Which versions of each framework the plug-ins were tested with: those of our own extras.
+
+The ranges are tight, since patch releases move hooks too: torchrl's 0.14.1 changed which action its
+REINFORCE is about.
+"""
 
 import warnings
-from importlib.metadata import version
+from importlib.metadata import requires, version
 
-TESTED = {
-    "trl": ("1.16.0", "1.16.1"),
-    "verl": ("0.9.1", "0.9.2"),
-    "stable-baselines3": ("2.9.2", "2.9.3"),
-    "ray": ("2.60.0", "2.60.1"),
-    "torchrl": ("0.14.1", "0.14.2"),
-}
-"""From the first, below the second. Tight, since patch releases move hooks too: torchrl's 0.14.1
-changed which action its REINFORCE is about."""
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
+
+def tested(framework: str) -> SpecifierSet:
+    """The range that our extra of the framework installs: the narrowest, where several name it."""
+    ours = map(Requirement, requires("delightful-rl") or ())
+    return max((r.specifier for r in ours if r.name == framework), key=len)
 
 
 def guard(framework: str) -> None:
     """Warn where the installed version is outside the tested range: hooks may have moved."""
-    first, below = TESTED[framework]
-    found = version(framework)
-    if not _key(first) <= _key(found) < _key(below):
+    found, expected = version(framework), tested(framework)
+    if not expected.contains(Version(found).base_version):
         warnings.warn(
-            f"delightful's plug-in was tested with {framework} from {first} to below {below}, and "
-            f"{found} is installed: its gradients may be wrong; "
-            f"install '{framework}>={first},<{below}'",
+            f"delightful's plug-in was tested with {framework}{expected} and {found} is "
+            f"installed: its gradients may be wrong; install '{framework}{expected}'",
             RuntimeWarning,
             stacklevel=3,
         )
-
-
-def _key(text: str) -> tuple[int, ...]:
-    """1.16.0rc1 as (1, 16, 0): a pre-release counts as its release."""
-    parts = []
-    for part in text.split("+", maxsplit=1)[0].split("."):
-        digits = ""
-        for character in part:
-            if not character.isdigit():
-                break
-            digits += character
-        if not digits:
-            break
-        parts.append(int(digits))
-    return tuple(parts)

@@ -53,7 +53,7 @@ def quiet() -> Iterator[None]:
 def gating(method: str) -> DelightConfig | None:
     """The plug-in's options: gains of 1, so that both arms take steps of a size."""
     found, options = parse_method(method)
-    return DelightConfig(**options, unit_gain=True) if found.name == "dg" else None
+    return DelightConfig(**options | {"unit_gain": True}) if found.name == "dg" else None
 
 
 def record_steps(config: StackConfig) -> np.ndarray:
