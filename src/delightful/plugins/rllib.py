@@ -7,6 +7,7 @@ advantages, so what it divided by is kept beside them, for a gate on the centred
 """
 
 from collections import defaultdict
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -22,7 +23,7 @@ from delightful.plugins.versions import guard
 __all__ = ["DelightConfig", "DelightPPOConfig", "DelightPPOTorchLearner"]
 
 _CENTRED = "centred_advantages"
-_DIAGNOSE_EVERY = 16  # minibatches: diagnosing each would cost as much as a small network does
+_DIAGNOSE_EVERY = 16  # minibatches: diagnosing each would cost as much as a small network
 
 
 class DelightPPOConfig(PPOConfig):  # type: ignore[misc]
@@ -75,10 +76,6 @@ class DelightPPOTorchLearner(PPOTorchLearner):  # type: ignore[misc]
         if module_id not in self._gatings:
             self._gatings[module_id] = Gating(DelightConfig(**config.delight_options))
         gating = self._gatings[module_id]
-        distribution = self.module[module_id].unwrapped().get_train_action_dist_cls()
-        log_prob = distribution.from_logits(fwd_out[Columns.ACTION_DIST_INPUTS]).logp(
-            batch[Columns.ACTIONS]
-        )
         ungated = batch[Postprocessing.ADVANTAGES]
         if gating.config.centred and _CENTRED not in batch:
             raise ValueError(
@@ -87,24 +84,51 @@ class DelightPPOTorchLearner(PPOTorchLearner):  # type: ignore[misc]
             )
         diagnose = self._minibatches[module_id] % _DIAGNOSE_EVERY == 0
         self._minibatches[module_id] += 1
-        w = gating(
-            log_prob,
-            ungated,
-            mask=batch.get(Columns.LOSS_MASK),
-            gate_advantage=batch.get(_CENTRED),
-            diagnose=diagnose,
-        )
-        batch[Postprocessing.ADVANTAGES] = ungated * w
+
+        def gate(log_prob: Any) -> None:
+            w = gating(
+                log_prob,
+                ungated,
+                mask=batch.get(Columns.LOSS_MASK),
+                gate_advantage=batch.get(_CENTRED),
+                diagnose=diagnose,
+            )
+            batch[Postprocessing.ADVANTAGES] = ungated * w
+
+        # RLlib's loss asks the distribution for log π, and only then reads the advantages.
+        module = self.module[module_id].unwrapped()
+        distribution = module.get_train_action_dist_cls()
+        module.get_train_action_dist_cls = lambda: _Reporting(distribution, gate)
         try:
             loss = super().compute_loss_for_module(
                 module_id=module_id, config=config, batch=batch, fwd_out=fwd_out
             )
         finally:
+            del module.get_train_action_dist_cls
             batch[Postprocessing.ADVANTAGES] = ungated
         if diagnose:
             numbers = {f"delight_{name}": value for name, value in gating.numbers().items()}
             self.metrics.log_dict(numbers, key=module_id, window=1)
         return loss
+
+
+class _Reporting:
+    """A distribution class whose distributions report each log π that they are asked for."""
+
+    def __init__(self, distribution: Any, report: Callable[[Any], None]) -> None:
+        self._distribution, self._report = distribution, report
+
+    def from_logits(self, logits: Any) -> Any:
+        made = self._distribution.from_logits(logits)
+        log_prob_of = made.logp
+
+        def logp(action: Any) -> Any:
+            log_prob = log_prob_of(action)
+            self._report(log_prob)
+            return log_prob
+
+        made.logp = logp
+        return made
 
 
 class _KeepingScale(GeneralAdvantageEstimation):  # type: ignore[misc]

@@ -6,6 +6,7 @@ Everything else is SB3's. Its `train` draws a minibatch from the rollout buffer,
 policy on it, and only then reads the minibatch's advantages: the gate goes in between.
 """
 
+import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -55,14 +56,15 @@ class _Delight:
             self.normalize_advantage,
         )
         current: dict[str, Any] = {}
+        diagnose = itertools.chain([True], itertools.repeat(False))  # one minibatch of each update
 
         def minibatches(batch_size: int | None = None) -> Iterator[Any]:
-            for number, samples in enumerate(get(batch_size)):
+            for samples in get(batch_size):
                 unscaled = advantage = samples.advantages
                 if normalize and len(advantage) > 1:
                     unscaled = advantage - advantage.mean()
                     advantage = unscaled / (advantage.std() + 1e-8)
-                current.update(advantage=advantage, centred=unscaled, first=number == 0)
+                current.update(advantage=advantage, centred=unscaled)
                 yield samples._replace(advantages=advantage)
 
         def evaluated(*args: Any, **kwargs: Any) -> Any:
@@ -71,7 +73,7 @@ class _Delight:
                 log_prob,
                 current["advantage"],
                 gate_advantage=current["centred"],
-                diagnose=current["first"],  # of each pass
+                diagnose=next(diagnose),
             )
             current["advantage"].mul_(w)
             return values, log_prob, entropy
