@@ -30,7 +30,8 @@ class Diagnosis:
         blunders: fraction with U < 0 and a gate below 0.2: rare failures held back.
         suppressed: fraction with a gate below 0.2.
         neutral: fraction with a gate from 0.4 to 0.6.
-        dead: fraction with a gate within 0.05 of ½. If it is nearly all, DG is PG/2.
+        dead: fraction with a gate within 0.05 of ½.
+        dead_advantage: the same as a share of Σ|U|. If it is nearly all, DG is PG/2.
         open: fraction with a gate above 0.8.
         effective_sample_size: (Σ|ω|)² / Σω² of the weights ω = w·U, in entries.
         surprisal_mean: mean of ℓ before any clip.
@@ -50,6 +51,7 @@ class Diagnosis:
     suppressed: float
     neutral: float
     dead: float
+    dead_advantage: float
     open: float
     effective_sample_size: float
     surprisal_mean: float
@@ -67,12 +69,12 @@ class Diagnosis:
                 f"{self.negative_surprisal:.0%} of surprisals are negative: densities exceed 1 and "
                 "the gate inverts there; give mode_log_prob, or keep the policy's deviation up."
             )
-        if self.dead > 0.5:
+        if self.dead_advantage > 0.5:
             return (
-                f"{self.dead:.0%} of gates lie within {DEAD} of ½: DG is nearly PG/2 here; mean "
-                f"surprisal is {self.surprisal_mean:.2g} and 90% of delights lie from "
-                f"{self.delight_q05:.2g} to {self.delight_q95:.2g}: try a smaller temperature, "
-                'level="sequence" for tokens, or whiten="scale".'
+                f"{self.dead:.0%} of gates lie within {DEAD} of ½, with {self.dead_advantage:.0%} "
+                "of the advantage: DG is nearly PG/2 here; mean surprisal is "
+                f'{self.surprisal_mean:.2g}: try a smaller temperature, level="sequence" for '
+                'tokens, or whiten="scale".'
             )
         if self.gate_mean_negative < 0.01:
             return (
@@ -150,7 +152,8 @@ def _summary(w: Any, U: Any, ell: Any, clipped: Any, chi: Any) -> Diagnosis:
         )
 
     success, failure, low, high = U > 0, U < 0, w < SUPPRESSED, w > OPEN
-    omega = np.abs(w * U)
+    size, dead = np.abs(U), np.abs(w - 0.5) <= DEAD
+    omega = w * size
     total = float(omega @ omega)
     spread = w - w.sum() / n
     ordered = np.sort(chi)
@@ -164,7 +167,8 @@ def _summary(w: Any, U: Any, ell: Any, clipped: Any, chi: Any) -> Diagnosis:
         blunders=share(failure & low),
         suppressed=share(low),
         neutral=share((w >= NEUTRAL[0]) & (w <= NEUTRAL[1])),
-        dead=share(np.abs(w - 0.5) <= DEAD),
+        dead=share(dead),
+        dead_advantage=float(size[dead].sum() / size.sum()) if size.any() else 1.0,
         open=share(high),
         effective_sample_size=float(omega.sum()) ** 2 / total if total > 0 else 0.0,
         surprisal_mean=float(ell.sum()) / n,

@@ -24,6 +24,7 @@ EXPECTED = {
     "suppressed": 1 / 5,
     "neutral": 1 / 5,
     "dead": 1 / 5,
+    "dead_advantage": abs(ADVANTAGE[2]) / abs(ADVANTAGE).sum(),
     "open": 2 / 5,
     "effective_sample_size": OMEGA.sum() ** 2 / (OMEGA**2).sum(),
     "surprisal_mean": (2 + 2 + 0.1 - 0.5 + 12) / 5,
@@ -109,7 +110,10 @@ def reading(U: list[float], log_prob: list[float], **options: Any) -> str:
 
 def test_the_reading_says_what_the_gate_does() -> None:
     neutral = reading([1.0, -1.0] * 5, [-0.01, -0.02] * 5)
-    assert neutral.startswith("100% of gates lie within 0.05 of ½: DG is nearly PG/2 here")
+    assert neutral.startswith("100% of gates lie within 0.05 of ½, with 100% of the advantage")
+    assert "DG is nearly PG/2 here" in neutral
+    rare = reading([0.01] * 9 + [-1.0], [-0.01] * 9 + [-4.0])
+    assert rare.startswith("the gate is alive")  # what is dead carries no advantage
     assert "smaller temperature" in neutral
     alive = reading([1.0, -1.0], [-4.0, -4.0])
     assert alive.startswith("the gate is alive: mean 0.98 where U > 0 and 0.02 where U < 0")

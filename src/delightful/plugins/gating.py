@@ -24,7 +24,7 @@ LOGGED = (
 )
 """The fields of a `Diagnosis` that go to the framework's logger."""
 
-DEAD = 0.95  # a gate is dead if more than this fraction of it lies within 0.05 of ½
+DEAD = 0.95  # a gate is dead if this share of the advantage has a gate within 0.05 of ½
 PATIENCE = 100  # diagnosed updates in a row, after which a dead gate is worth a warning
 
 
@@ -75,7 +75,7 @@ class Gating:
         self.of_sequences = of_sequences
         self.diagnosis: Diagnosis | None = None
         self._dead_for = 0
-        self._told = False
+        self._warned = False
 
     def __call__(
         self,
@@ -117,10 +117,10 @@ class Gating:
     def _watch(self) -> None:
         if self.diagnosis is None:
             return
-        self._dead_for = self._dead_for + 1 if self.diagnosis.dead > DEAD else 0
+        self._dead_for = self._dead_for + 1 if self.diagnosis.dead_advantage > DEAD else 0
         dead = self._dead_for == PATIENCE and self.config.temperature != math.inf
-        if dead and not self._told:
-            self._told = True
+        if dead and not self._warned:
+            self._warned = True
             advice = _advice(self.config, self.of_sequences, self.diagnosis)
             warnings.warn(advice, RuntimeWarning, stacklevel=4)
 
@@ -129,8 +129,8 @@ def _advice(config: DelightConfig, of_sequences: bool, diagnosis: Diagnosis) -> 
     sequences = ' level="sequence" or' if of_sequences and config.level == "token" else ""
     size = "" if config.unit_gain else " at half its size"
     return (
-        f"the gate is nearly dead: for {PATIENCE} updates over {DEAD:.0%} of it lay within "
-        f"0.05 of 1/2, so this is the plain policy gradient{size}; mean surprisal is "
+        f"the gate is nearly dead: for {PATIENCE} updates over {DEAD:.0%} of the advantage had a "
+        f"gate within 0.05 of 1/2, so this is the plain policy gradient{size}; mean surprisal is "
         f"{diagnosis.surprisal_mean:.3g}; try{sequences} a temperature below "
         f"{config.temperature:g}"
     )
