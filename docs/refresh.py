@@ -1,13 +1,18 @@
-"""Put what docs/results holds into README.md and the docs, between their markers."""
+"""Put what docs/results holds into README.md and the docs.
+
+README.md, docs/plugins.md and docs/control.md have markers between which a table is put; the pages
+of docs/paper are written whole.
+"""
 
 import json
+import re
 from pathlib import Path
 
 import polars as pl
 
 from delightful.agents.control.config import ControlConfig
 from delightful.agents.control.tasks import BENCHMARKING
-from delightful.lab.experiment import VERDICTS
+from delightful.lab.experiment import VERDICTS, Experiment, Figure
 from delightful.paper import EXPERIMENTS
 from delightful.paper.control.sweep import QUICK_STEPS, QUICK_TASKS
 from delightful.paper.stacks.figures import PLAIN, SPANS, TITLES
@@ -17,33 +22,78 @@ ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "docs" / "results"
 
 
-def summary(rows: list[dict]) -> str:
-    """How many claims of each experiment came out how, then those that did not come out whole."""
-    lines = [f"| | {' | '.join(VERDICTS)} | seeds |", f"|---|{'---|' * len(VERDICTS)}---|"]
+def counts(rows: list[dict]) -> str:
+    """How many claims of each section came out how."""
+    lines = [f"| section | {' | '.join(VERDICTS)} | seeds |", f"|---|{'---|' * len(VERDICTS)}---|"]
     for experiment in EXPERIMENTS.values():
-        mine = [row for row in rows if row["id"].startswith(f"{experiment.name}/")]
+        mine = _of(experiment, rows)
         if not mine:  # beyond the paper
             continue
-        counts = [sum(row["verdict"] == verdict for row in mine) for verdict in VERDICTS]
+        found = [sum(row["verdict"] == verdict for row in mine) for verdict in VERDICTS]
         seeds = sorted({row["seeds"] for row in mine if row["seeds"]})
-        exact = any(row["verdict"] != "not run" for row in mine)
-        words = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(*seeds)
-        words = words or ("exact" if exact else "")
-        title = f"`{experiment.name}`: {experiment.title} ({experiment.section})"
-        lines.append(f"| {title} | {' | '.join(map(str, counts))} | {words} |")
+        words = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(*seeds) or "exact"
+        title = f"[{experiment.title}](docs/paper/{experiment.name}.md)"
+        lines.append(f"| {title} | {' | '.join(map(str, found))} | {words} |")
     tasks = f"{len(QUICK_TASKS)} of {len(BENCHMARKING)} tasks"
     steps = f"{QUICK_STEPS:,} of the paper's {ControlConfig().steps:,} steps"
-    lines += ["", f"Control was run on {tasks}, for {steps}."]
-    lines += ["", "Of these, not wholly reproduced, or not run; the whole tables say why:", ""]
-    lines.append("| the paper says | here, with 95% interval | verdict | command |")
-    lines.append("|---|---|---|---|")
-    for row in rows:
-        if row["verdict"] != "reproduced":
-            here = f"{row['measures']}: {row['text']}" if row["measures"] else row["note"]
-            cells = (f"{row['sentence']} ({row['where']})", here, row["verdict"])
-            texts = [cell.replace("|", "\\|").replace("*", "\\*") for cell in cells]
-            lines.append(f"| {' | '.join(texts)} | `{row['command']}` |")
+    lines += ["", f"Control was run on {tasks}, for {steps}, with 2 seeds: too few to decide much."]
     return "\n".join(lines) + "\n"
+
+
+def _of(experiment: Experiment, rows: list[dict]) -> list[dict]:
+    return [row for row in rows if row["id"].startswith(f"{experiment.name}/")]
+
+
+def section(experiment: Experiment, rows: list[dict]) -> str:
+    """A page: each figure, and below it the claims that it shows."""
+    results = f"results{'/control' if experiment.name == 'control' else ''}/figures"
+    rest = _of(experiment, rows)
+    lines = [
+        f"# {experiment.title}",
+        "",
+        f"{experiment.section} of the paper. Run, draw and check it:",
+    ]
+    lines += ["", f"    delightful reproduce {experiment.name}", ""]
+    for figure in (f for f in experiment.figures if not f.panel):
+        name = f"{figure.id.replace('/', '-')}.png"
+        if not (ROOT / "docs" / results / name).exists():
+            continue
+        lines += [
+            f"## {figure.number}: {figure.title}",
+            "",
+            f"![{figure.title}](../{results}/{name})",
+        ]
+        lines += ["", figure.caption, ""]
+        shown = [row for row in rest if _shows(experiment, figure, row)]
+        rest = [row for row in rest if row not in shown]
+        lines += _table(shown)
+    if rest:
+        lines += ["## Other claims", "", *_table(rest)]
+    if experiment.remarks:
+        lines += ["## Choices that no config field holds", ""]
+        lines += [f"- {remark}" for remark in experiment.remarks]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _shows(experiment: Experiment, figure: Figure, row: dict) -> bool:
+    """Whether a claim is about a figure: it names it, or names none and rests on the same sweep."""
+    named = re.search(r"Figure (\d+)", row["where"])
+    if named:
+        return figure.number == f"Figure {named[1]}"
+    (claim,) = (claim for claim in experiment.claims if claim.id == row["id"])
+    return claim.sweep is not None and claim.sweep is figure.sweep
+
+
+def _table(rows: list[dict]) -> list[str]:
+    if not rows:
+        return []
+    lines = ["| the paper says | paper | here, with 95% interval | verdict |", "|---|---|---|---|"]
+    for row in rows:
+        here = f"{row['measures']}: {row['text']}" if row["measures"] else row["note"]
+        cells = (f"{row['sentence']} ({row['where']})", row["paper"], here, row["verdict"])
+        texts = [re.sub(r"([|*<$])", r"\\\1", cell) for cell in cells]
+        lines.append(f"| {' | '.join(texts)} |")
+    return [*lines, ""]
 
 
 def stacks() -> str:
@@ -159,7 +209,7 @@ def pages() -> dict[Path, str]:
     files = (RESULTS / "claims.json", RESULTS / "control" / "claims.json")
     rows = [row for path in files for row in json.loads(path.read_text("utf-8"))]
     given = {
-        "README.md": {"claims": summary(rows)},
+        "README.md": {"counts": counts(rows)},
         "docs/plugins.md": {"stacks": stacks()},
         "docs/control.md": {"control": control(), "inversion": inversion()},
     }
@@ -169,6 +219,9 @@ def pages() -> dict[Path, str]:
         for name, content in parts.items():
             text = refreshed(text, name, content)
         found[ROOT / path] = text
+    for experiment in EXPERIMENTS.values():
+        if _of(experiment, rows):
+            found[ROOT / f"docs/paper/{experiment.name}.md"] = section(experiment, rows)
     return found
 
 
