@@ -219,7 +219,8 @@ def test_exports_to_csv_and_parquet_are_the_same_table(
         assert done.returncode == 0, done.stderr
     parquet = pl.read_parquet(files[1])
     assert pl.read_csv(files[0], schema=parquet.schema).equals(parquet)
-    assert set(CELLS[0].key["config"]) | {"seed", "step", "misalignment"} == set(parquet.columns)
+    measured = {"seed", "step", "misalignment", "role", "varied"}
+    assert set(CELLS[0].key["config"]) | measured == set(parquet.columns)
     assert parquet.height == sum(cell.seeds for cell in CELLS)
 
 
