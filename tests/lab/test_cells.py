@@ -77,7 +77,9 @@ def test_every_sweep_has_cells_at_every_scale(sweep: Sweep, scale: str) -> None:
 
 @given(total=st.integers(1, 3000), block=st.integers(1, 700))
 def test_blocks_cover_exactly_the_seeds_asked_for(total: int, block: int) -> None:
-    sweep = replace(ALIGNMENT, program=replace(ALIGN, block=block), points=lambda _: [Point(CONFIG)])
+    sweep = replace(
+        ALIGNMENT, program=replace(ALIGN, block=block), points=lambda _: [Point(CONFIG)]
+    )
     cells = sweep.cells(Plan("smoke", total))
     seeds = [s for c in cells for s in range(c.first_seed, c.first_seed + c.seeds)]
     assert seeds == list(range(total))
