@@ -31,7 +31,9 @@ def load(name: str) -> None:
     except Exception as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
         what = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        raise LabError(f"--import {name} failed at {last.filename}:{last.lineno}: {what}.") from None
+        raise LabError(
+            f"--import {name} failed at {last.filename}:{last.lineno}: {what}."
+        ) from None
     if found not in LOADED:
         LOADED.append(found)
 
