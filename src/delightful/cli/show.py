@@ -109,6 +109,6 @@ def print_claims(decisions: list[Decision]) -> None:
             print(wrapped("  $ ", line))
         print()
     counts = ", ".join(f"{n} {verdict}" for verdict, n in _counts(decisions).items() if n)
-    print(f"{len(decisions)} claims: {counts}")
+    print(wrapped("", f"{len(decisions)} claims: {counts}"))
     if any(decision.runs and decision.plan.scale == "smoke" for decision in decisions):
         print(wrapped("", "The smoke scale is a few steps; verdicts on its runs mean nothing."))
