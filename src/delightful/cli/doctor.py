@@ -124,7 +124,8 @@ def _mnist(data: Any) -> Check:
     try:
         data.read(folder)
     except LabError as error:
-        return Check("MNIST", False, str(error).rstrip("."))
+        advice = "mend or delete that folder, then give `delightful data mnist`"
+        return Check("MNIST", False, str(error).rstrip("."), advice)
     return Check("MNIST", True, f"verified, in {folder}")
 
 

@@ -99,7 +99,7 @@ def _run(
         store.log("stopped", finished=finished)
         raise LabError(
             f"stopped: {finished} of {len(cells)} cells were finished and are kept; "
-            "give the same command again to go on."
+            "give the same command again to resume."
         ) from None
     finally:
         over.set()
