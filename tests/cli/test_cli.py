@@ -3,63 +3,25 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from argparse import Namespace
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from delightful.cli import commands
+from delightful import __version__
+from delightful.cli import main
+from delightful.cli.commands import COMMANDS
 from delightful.lab.cells import Plan
-from delightful.paper import EXPERIMENTS
 from delightful.paper.bandit.sweep import ALIGNMENT
 
 CELLS = ALIGNMENT.cells(Plan("smoke"))
 RUN = ("run", "bandit/alignment", "--scale", "smoke", "--workers", "1")
-
-
-@pytest.fixture(scope="session")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    ours = ("PYTHONUNBUFFERED", "DELIGHTFUL_STORE")  # the former hides a late broken pipe
-    kept = {name: value for name, value in os.environ.items() if name not in ours}
-    return {**kept, "XDG_CACHE_HOME": str(tmp_path_factory.getbasetemp() / "cache")}
-
-
-@pytest.fixture
-def delightful(environment: dict[str, str], tmp_path: Path) -> Any:
-    def run(*arguments: object, env: dict[str, str] | None = None, **options: Any) -> Any:
-        """The command, in an empty folder of its own."""
-        (tmp_path / "here").mkdir(exist_ok=True)
-        command = options.pop("command", [sys.executable, "-m", "delightful.cli"])
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
-        return subprocess.run(
-            [*command, *map(str, arguments)],
-            **pipes,
-            text=True,
-            cwd=tmp_path / "here",
-            env={**environment, **(env or {})},
-            timeout=120,
-            check=False,
-        )
-
-    return run
-
-
-@pytest.fixture(scope="session")
-def store(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A smoke run of one sweep; only to be read."""
-    folder = tmp_path_factory.mktemp("cli") / "store"
-    command = [sys.executable, "-m", "delightful.cli", *RUN, "--store", str(folder)]
-    subprocess.run(command, env=environment, check=True, timeout=120)
-    return folder
-
-
-def strict(text: str) -> Any:
-    """JSON as every reader takes it: no NaN."""
-    return json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
 
 
 # Refusals
@@ -68,13 +30,16 @@ def strict(text: str) -> Any:
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
-        ("", "command"),
         ("runn", "'run'"),
         ("run bandit/trainin", "did you mean bandit/training"),
         ("figure bandit/curve", "did you mean bandit/curves"),
         ("claims bandit/fastr", "did you mean bandit/faster"),
         ("export bandit/aligment --out x.csv", "did you mean bandit/alignment"),
         ("export bandit/alignment --out x.xls", ".csv or .parquet"),
+        ("export --out x.csv", "required: sweep"),
+        ("list bandit/curvs", "did you mean bandit/curves"),
+        ("data cifar", "'mnist'"),
+        ("completion tcsh", "'bash', 'zsh', 'fish'"),
         ("run bandit --method dgg", "one of pg, dg"),
         ("run contexts --method mpo", "weighs whole batches"),
         ("run bandit --sedes 3", "--sedes"),
@@ -88,6 +53,7 @@ def strict(text: str) -> Any:
         ("run bandit --workers 0", "--workers must be at least 1, got 0"),
         ("run bandit --workers two", "--workers"),
         ("bench nothing", "estimator"),
+        ("bench", "required: benchmark"),
     ],
 )
 def test_a_mistake_is_answered_in_one_sentence(delightful: Any, arguments: str, part: str) -> None:
@@ -102,11 +68,13 @@ def test_a_mistake_writes_nothing(delightful: Any, tmp_path: Path) -> None:
     assert list((tmp_path / "here").iterdir()) == []
 
 
-@pytest.mark.parametrize("library", ["polars", "rich", "matplotlib"])
-def test_a_light_install_says_what_to_install(delightful: Any, library: str) -> None:
+@pytest.mark.parametrize(
+    ("library", "asked"), [("polars", "list"), ("rich", "claims"), ("matplotlib", "list")]
+)
+def test_a_light_install_says_what_to_install(delightful: Any, library: str, asked: str) -> None:
     code = f"import sys; sys.modules[{library!r}] = None; import delightful.cli.main as c"
     command = [sys.executable, "-c", f"{code}; sys.exit(c.main())"]
-    done = delightful("list", command=command)
+    done = delightful(asked, command=command)
     assert (done.returncode, done.stdout) == (2, "")
     assert re.fullmatch(r"delightful: [^\n]*\.\n", done.stderr)
     assert "pip install 'delightful-rl[lab]'" in done.stderr
@@ -121,11 +89,33 @@ def test_exporting_what_was_not_run_names_the_command(delightful: Any, tmp_path:
 # Commands
 
 
-def test_help_lists_the_commands(delightful: Any) -> None:
+def test_help_lists_the_commands_and_so_does_no_command_at_all(delightful: Any) -> None:
     done = delightful("--help")
     assert (done.returncode, done.stderr) == (0, "")
-    for word in ("list", "run", "figure", "claims", "report", "reproduce", "export", "bench"):
-        assert word in done.stdout
+    assert set(COMMANDS) <= set(done.stdout.split())
+    examples = done.stdout.partition("examples:\n")[2].splitlines()
+    assert [line.split()[0] for line in examples] == ["delightful"] * 3
+    bare = delightful()
+    assert (bare.returncode, bare.stdout, bare.stderr) == (0, done.stdout, "")
+
+
+def test_the_version_is_the_packages(delightful: Any) -> None:
+    done = delightful("--version")
+    assert (done.returncode, done.stdout) == (0, f"delightful {__version__}\n")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_help_of_a_command_ends_with_an_example_that_is_one(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main.main([command, "--help"])
+    assert stopped.value.code == 0
+    title, example = capsys.readouterr().out.splitlines()[-2:]
+    assert title == "example:"
+    words = shlex.split(example.partition(" > ")[0])
+    assert words[:2] == ["delightful", command]
+    main._parser().parse_args(words[1:])
 
 
 def test_a_run_says_what_it_will_cost_before_it_starts(
@@ -150,19 +140,6 @@ def test_a_run_says_what_it_will_cost_before_it_starts(
     assert json.loads((tmp_path / "events.jsonl").read_text().splitlines()[0])["estimate"] > 0
 
 
-def test_list_names_everything_and_what_has_been_run(delightful: Any, store: Path) -> None:
-    done = delightful("list", "--store", store)
-    assert done.returncode == 0
-    for experiment in EXPERIMENTS.values():
-        for item in (*experiment.sweeps, *experiment.figures):
-            assert (getattr(item, "id", None) or item.name) in done.stdout
-    assert f"smoke {len(CELLS)}/{len(CELLS)}" in done.stdout
-    listed = strict(delightful("list", "--json", "--store", store).stdout)
-    assert [e["name"] for e in listed["experiments"]] == list(EXPERIMENTS)
-    row = {"sweep": "bandit/alignment", "scale": "smoke", "cells": 24, "done": 24}
-    assert row in listed["runs"]
-
-
 @pytest.mark.slow
 def test_a_figure_is_drawn_twice_with_the_same_bytes(
     delightful: Any, store: Path, tmp_path: Path
@@ -180,13 +157,13 @@ def test_a_figure_is_drawn_twice_with_the_same_bytes(
 
 
 def test_claims_shows_verdicts_and_the_command_of_what_is_not_run(
-    delightful: Any, store: Path
+    delightful: Any, as_json: Callable[[str], Any], store: Path
 ) -> None:
     names = ("gate/favoured", "bandit/gap-vanishes", "contexts/faster")
     done = delightful("claims", *names, "--store", store)
     assert done.returncode == 0
     assert "3 claims: 2 reproduced, 1 not run" in done.stdout
-    found = strict(delightful("claims", *names, "--json", "--store", store).stdout)
+    found = as_json(delightful("claims", *names, "--json", "--store", store).stdout)
     assert found["counts"] == {"reproduced": 2, "partly": 0, "not reproduced": 0, "not run": 1}
     rows = {row["id"]: row for row in found["claims"]}
     assert set(rows) == set(names)
@@ -198,7 +175,7 @@ def test_claims_shows_verdicts_and_the_command_of_what_is_not_run(
 
 @pytest.mark.parametrize("command", ["report", "reproduce"])
 def test_a_report_is_one_page_that_needs_no_network(
-    delightful: Any, tmp_path: Path, command: str
+    delightful: Any, as_json: Callable[[str], Any], tmp_path: Path, command: str
 ) -> None:
     done = delightful(command, "gate", "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
@@ -206,7 +183,7 @@ def test_a_report_is_one_page_that_needs_no_network(
     assert "gate" in page
     assert "data:image/png;base64," in page
     assert not re.search(r"""(src|href)=["']?(https?:)?//|@import|url\(""", page)
-    assert strict((tmp_path / "out" / "claims.json").read_text())
+    assert as_json((tmp_path / "out" / "claims.json").read_text())
     assert (tmp_path / "out" / "claims.md").read_text().count("\n|") > 10
 
 
@@ -219,7 +196,8 @@ def test_exports_to_csv_and_parquet_are_the_same_table(
         assert done.returncode == 0, done.stderr
     parquet = pl.read_parquet(files[1])
     assert pl.read_csv(files[0], schema=parquet.schema).equals(parquet)
-    assert set(CELLS[0].key["config"]) | {"seed", "step", "misalignment"} == set(parquet.columns)
+    measured = {"seed", "step", "misalignment", "role", "varied"}
+    assert set(CELLS[0].key["config"]) | measured == set(parquet.columns)
     assert parquet.height == sum(cell.seeds for cell in CELLS)
 
 
@@ -256,13 +234,13 @@ def test_a_reader_that_has_gone_is_no_error(delightful: Any, store: Path, argume
 
 
 @pytest.mark.parametrize(
-    ("command", "names", "alone"),
+    ("given", "alone"),
     [
-        ("train", [], True),
-        ("bench", ["control"], True),
-        ("bench", ["mnist"], False),
-        ("run", ["control"], False),
+        ({"command": "train"}, True),
+        ({"command": "bench", "benchmark": "control"}, True),
+        ({"command": "bench", "benchmark": "mnist"}, False),
+        ({"command": "run", "names": ["control"]}, False),
     ],
 )
-def test_one_run_of_control_has_the_machine(command: str, names: list[str], alone: bool) -> None:
-    assert commands._is_alone(Namespace(command=command, names=names)) is alone
+def test_one_run_of_control_has_the_machine(given: dict[str, Any], alone: bool) -> None:
+    assert main._is_alone(Namespace(**given)) is alone

@@ -1,17 +1,17 @@
 """What a cell is, and which cells a sweep asks for."""
 
 import dataclasses
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delightful.lab.cells import SCALES, Cell, Plan, Sweep
-from delightful.lab.config import canonical
+from delightful.lab.cells import DEFAULT, SCALES, Cell, Plan, Point, Sweep
+from delightful.lab.config import canonical, require
 from delightful.lab.errors import LabError
 from delightful.paper import EXPERIMENTS
-from delightful.paper.bandit.config import ALIGN, AlignmentConfig, BanditConfig
+from delightful.paper.bandit.config import ALIGN, TRAIN, AlignmentConfig, BanditConfig
 from delightful.paper.bandit.sweep import ALIGNMENT, TRAINING
 
 CONFIG = AlignmentConfig(method="dg", actions=100, error=0.5, batch=1000, baseline=0.5, batches=20)
@@ -77,7 +77,9 @@ def test_every_sweep_has_cells_at_every_scale(sweep: Sweep, scale: str) -> None:
 
 @given(total=st.integers(1, 3000), block=st.integers(1, 700))
 def test_blocks_cover_exactly_the_seeds_asked_for(total: int, block: int) -> None:
-    sweep = replace(ALIGNMENT, program=replace(ALIGN, block=block), configs=lambda _: [CONFIG])
+    sweep = replace(
+        ALIGNMENT, program=replace(ALIGN, block=block), points=lambda _: [Point(CONFIG)]
+    )
     cells = sweep.cells(Plan("smoke", total))
     seeds = [s for c in cells for s in range(c.first_seed, c.first_seed + c.seeds)]
     assert seeds == list(range(total))
@@ -99,6 +101,93 @@ def test_methods_replace_the_sweeps_own() -> None:
 
 def test_methods_that_are_the_same_are_run_once() -> None:
     assert len(TRAINING.cells(Plan("smoke", methods=("dg", "dg:temperature=1")))) == 1
+
+
+# Roles: what each config of a sweep is there for
+
+
+@dataclass(frozen=True)
+class BaselineConfig:
+    """Of a third-party baseline: no method of ours."""
+
+    steps: int = 20
+
+    def check(self) -> None:
+        require(self.steps > 0, "steps must be > 0", self.steps)
+
+
+BASELINE = replace(TRAIN, name="test/baseline", block=1)
+MIXED = replace(
+    TRAINING,
+    name="test/mixed",
+    points=lambda _: [
+        Point(BanditConfig(method="pg", batch=5), "rival"),
+        Point(BanditConfig(method="dg", batch=6)),
+        Point(BanditConfig(method="dg", batch=6), varied="batch"),
+        Point(BanditConfig(method="dg", batch=7), varied="batch"),
+        Point(BaselineConfig(), "third-party", program=BASELINE),
+    ],
+    seeds={"smoke": 2, "quick": 2, "paper": 2},
+    fixed=("steps",),
+)
+
+
+def roles(*methods: str) -> list[tuple[str, int, str, tuple[str, ...]]]:
+    cells = MIXED.cells(Plan("smoke", methods=methods))
+    ours = [cell for cell in cells if cell.program is TRAIN]
+    return [(c.config.method, c.config.batch, c.role, c.varied) for c in ours]
+
+
+def test_a_config_on_several_grids_is_one_cell_that_names_them_all() -> None:
+    assert roles() == [
+        ("pg", 5, "rival", (DEFAULT,)),
+        ("dg", 6, "main", (DEFAULT, "batch")),
+        ("dg", 7, "main", ("batch",)),
+    ]
+
+
+def test_the_role_is_no_part_of_the_id() -> None:
+    cell = replace(CELL, role="rival", varied=("batch",))
+    assert (cell, cell.id) == (CELL, CELL.id)
+
+
+def test_a_point_may_have_a_program_of_its_own() -> None:
+    cells = [cell for cell in MIXED.cells(Plan("smoke")) if cell.role == "third-party"]
+    assert [(c.program.name, c.first_seed, c.seeds) for c in cells] == [
+        ("test/baseline", 0, 1),
+        ("test/baseline", 1, 1),
+    ]
+
+
+def test_a_method_that_the_sweep_has_keeps_its_role_and_settings() -> None:
+    assert roles("pg") == [("pg", 5, "rival", (DEFAULT,))]
+    assert roles("dg:temperature=2") == [
+        ("dg:temperature=2.0", 6, "main", (DEFAULT, "batch")),
+        ("dg:temperature=2.0", 7, "main", ("batch",)),
+    ]
+
+
+def test_any_other_method_is_a_rival_with_the_settings_of_the_main_method() -> None:
+    assert roles("awr") == [
+        ("awr", 6, "rival", (DEFAULT, "batch")),
+        ("awr", 7, "rival", ("batch",)),
+    ]
+
+
+def test_third_party_baselines_stay_whatever_the_method() -> None:
+    cells = MIXED.cells(Plan("smoke", methods=("awr",)))
+    assert [cell.config for cell in cells if cell.role == "third-party"] == [BaselineConfig()] * 2
+
+
+def test_a_field_that_a_baseline_shares_cannot_be_changed() -> None:
+    with pytest.raises(LabError, match="steps cannot be changed in test/mixed: its third-party"):
+        MIXED.cells(Plan("smoke", changes={"steps": "30"}))
+
+
+def test_set_leaves_configs_without_that_field_alone() -> None:
+    cells = MIXED.cells(Plan("smoke", changes={"batch": "9"}))
+    assert {c.config.batch for c in cells if c.program is TRAIN} == {9}
+    assert {c.config for c in cells if c.program is BASELINE} == {BaselineConfig()}
 
 
 def test_set_changes_a_field_of_every_config() -> None:

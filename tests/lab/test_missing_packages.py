@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from delightful.cli import commands
+from delightful.cli import options
 from delightful.cli.main import main
 from delightful.lab.cells import Plan
 from delightful.lab.errors import LabError
@@ -24,7 +24,7 @@ def test_it_names_what_is_missing_and_what_installs_it():
 
 
 def test_it_is_left_out_with_a_line(tmp_path, capsys):
-    found = commands._runnable([NEEDY, ALIGNMENT], PLAN, Store(tmp_path), [])
+    found = options.runnable([NEEDY, ALIGNMENT], PLAN, Store(tmp_path), [])
     assert len(found) == len(ALIGNMENT.cells(PLAN))
     assert capsys.readouterr().err == f"left out: {SENTENCE}\n"
 
@@ -39,12 +39,12 @@ def test_if_nothing_is_left_to_run_that_is_an_error(tmp_path, monkeypatch):
 
 def test_asked_for_by_name_it_is_refused(tmp_path):
     with pytest.raises(LabError, match="needs no_such_package"):
-        commands._runnable([NEEDY], PLAN, Store(tmp_path), [NEEDY.name])
+        options.runnable([NEEDY], PLAN, Store(tmp_path), [NEEDY.name])
 
 
 def test_what_has_been_run_needs_nothing(tmp_path, capsys):
     store = Store(tmp_path)
     store.prepare()
     list(run_here(ALIGNMENT.cells(PLAN), store))
-    assert commands._runnable([NEEDY], PLAN, store, [NEEDY.name]) == NEEDY.cells(PLAN)
+    assert options.runnable([NEEDY], PLAN, store, [NEEDY.name]) == NEEDY.cells(PLAN)
     assert capsys.readouterr().err == ""

@@ -20,7 +20,7 @@ class Config:
 
 
 def run(_: Config, seeds: np.ndarray, folder: Path) -> Curves:
-    """Half of its work, and then nothing until the half has been told of."""
+    """Half of its work, and then nothing until the half has been reported."""
     folder.mkdir(parents=True)
     (folder / "half").touch()
     assert told.wait(20)
@@ -81,6 +81,50 @@ def test_an_estimate_that_was_wrong_loses_its_weight(
     assert outlook.left() == f"about {left} left"
 
 
+NEARLY = replace(PROGRAM, share=f"{__name__}:nearly")
+UNDER_WAY = [Cell(NEARLY, Config(name=name), 0, 1) for name in range(2)]
+
+
+def nearly(_: Config, __: np.ndarray, folder: Path) -> float:
+    """What a file says, or 98%."""
+    file = folder / "share"
+    return float(file.read_text()) if file.exists() else 0.98
+
+
+def test_after_a_resume_the_time_left_follows_the_speed_of_this_run(
+    tmp_path: Path, clock: list[float]
+) -> None:
+    """98% were done before; the rest, 4 s by the estimate, takes 100."""
+    store = Store(tmp_path)
+    outlook = Outlook(UNDER_WAY, store, 1, 4.0)
+    assert (outlook.done(), outlook.left()) == (0.98, "about 4 s left")
+    clock[0] = 50.0
+    for cell in UNDER_WAY:  # half of the rest
+        store.unfinished(cell).mkdir(parents=True)
+        (store.unfinished(cell) / "share").write_text("0.99")
+    assert outlook.left() == "about 26 s left"  # (0.5 · 4 + 50) / (0.5 + 0.5) · 0.5
+    clock[0] = 75.0
+    outlook.finished.add(UNDER_WAY[0].id)
+    assert outlook.left() == "about 15 s left"  # (0.5 · 4 + 75) / (0.5 + 0.75) · 0.25
+
+
+def test_cells_that_were_finished_before_are_no_part_of_the_progress(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+
+    class Seen(Outlook):
+        def __init__(self, cells: list[Cell], *rest: object) -> None:
+            super().__init__(cells, *rest)
+            made.append([cell.id for cell in cells])
+
+    monkeypatch.setattr(progress, "Outlook", Seen)
+    told.set()
+    run_missing(CELLS[:3], Store(tmp_path), 1)
+    run_missing(CELLS, Store(tmp_path), 1)
+    assert made == [[cell.id for cell in CELLS[:3]], [CELLS[3].id]]
+
+
 def test_what_an_earlier_run_left_costs_nothing(tmp_path: Path) -> None:
     store = Store(tmp_path)
     whole, _ = progress.cost.estimate(CELLS, [], store, 1)
@@ -90,7 +134,7 @@ def test_what_an_earlier_run_left_costs_nothing(tmp_path: Path) -> None:
     assert half < 0.75 * whole
 
 
-def test_a_long_cell_is_told_of_before_it_ends(
+def test_a_long_cell_is_reported_before_it_ends(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(progress, "BETWEEN_LINES", 0.05)

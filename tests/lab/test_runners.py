@@ -121,7 +121,7 @@ def test_an_error_in_a_program_is_not_taken_for_a_killed_worker(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_run_that_comes_to_nothing_is_named_and_the_others_are_made(
+def test_a_run_that_fails_is_named_and_the_others_are_made(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], workers: int
 ) -> None:
     store, cells = Store(tmp_path), ALIGNMENT.cells(Plan("smoke", seeds=2))[:3]
@@ -134,7 +134,7 @@ def test_a_run_that_comes_to_nothing_is_named_and_the_others_are_made(
     )
     with (
         mock.patch.object(sys, "path", [str(tmp_path), *sys.path]),  # workers are given it too
-        pytest.raises(LabError, match="1 of 3 cells came to nothing, for the reasons above"),
+        pytest.raises(LabError, match="1 of 3 cells failed, for the reasons above"),
     ):
         run_missing([broken, *cells[1:]], store, workers)
     assert "gave NaN or infinity in error; it was not stored" in capsys.readouterr().err

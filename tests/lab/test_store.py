@@ -1,8 +1,11 @@
 """The store: what is written is read back, and what is damaged is never read at all."""
 
 import contextlib
+import hashlib
 import json
 import os
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from unittest import mock
@@ -16,7 +19,9 @@ from delightful.lab import store as module
 from delightful.lab.cells import Cell, Plan
 from delightful.lab.errors import LabError
 from delightful.lab.progress import run_missing
+from delightful.lab.results import decide
 from delightful.lab.store import DamagedError, Store, write_whole
+from delightful.paper import EXPERIMENTS
 from delightful.paper.bandit.sweep import ALIGNMENT
 
 CELLS = ALIGNMENT.cells(Plan("smoke", seeds=3))[:2]
@@ -265,6 +270,64 @@ def test_another_runs_file_may_vanish_while_the_store_is_swept(store: Store) -> 
     # Listed, then renamed by the run that wrote it; a dangling link looks the same to stat().
     (store.cells / ".x.parquet.1.tmp").symlink_to("gone")
     store.prepare()
+
+
+# Hashing
+
+
+@pytest.fixture
+def hashed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The sizes of what is hashed from now on."""
+    sizes: list[int] = []
+    real = hashlib.sha256
+
+    def sha256(data: bytes) -> object:
+        sizes.append(len(data))
+        return real(data)
+
+    monkeypatch.setattr(hashlib, "sha256", sha256)
+    return sizes
+
+
+def age(store: Store) -> None:
+    """As if all had been written a while ago: a change at once may leave no trace in the clock."""
+    for path in store.cells.iterdir():
+        os.utime(path, (0, 0))
+
+
+def test_a_command_hashes_every_file_once(tmp_path: Path, hashed: list[int]) -> None:
+    store = Store(tmp_path)
+    run_missing(ALIGNMENT.cells(Plan("smoke")), store, 1)
+    age(store)
+    sizes = [path.stat().st_size for path in store.cells.glob("*.parquet")]
+    hashed.clear()
+    claims = [c for c in EXPERIMENTS["bandit"].claims if c.sweep is ALIGNMENT]
+    assert len(claims) > 1
+    decided = [decide(claim, store, Plan("smoke")) for claim in claims]
+    assert {decision.finding.verdict for decision in decided} >= {"reproduced"}
+    counts = Counter(hashed)
+    assert {size: counts[size] for size in sizes} == Counter(sizes)
+
+
+def test_a_file_that_changes_is_hashed_again(store: Store, hashed: list[int]) -> None:
+    age(store)
+    assert {store.state(cell) for cell in CELLS} == {"done"}
+    hashed.clear()
+    assert store.state(CELL) == "done"
+    assert hashed == []
+    for path in (parquet(store), entry(store)):
+        whole = path.read_bytes()
+        flip(path, 60)
+        assert store.state(CELL) == "damaged"
+        with pytest.raises(DamagedError, match=re.escape(str(path))):
+            store.read(CELL)
+        assert str(path) in (store.damage(CELL) or "")
+        path.write_bytes(whole)
+        assert store.state(CELL) == "done"
+    parquet(store).unlink()
+    assert store.state(CELL) == "damaged"
+    entry(store).unlink()
+    assert store.state(CELL) == "missing"
 
 
 def test_nothing_stored_is_read_as_code() -> None:

@@ -1,354 +1,183 @@
-"""What each command of `delightful` does."""
+"""The commands and their options, as data: the parser and the shell completion are made from it.
 
-import contextlib
-import importlib
-import json
-import os
-import sys
-from argparse import Namespace
-from collections.abc import Iterable
-from pathlib import Path
-from typing import Any
+Needs nothing but the light core.
+"""
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from delightful.benchmarks import BENCHMARKS
-from delightful.lab.cells import Cell, Plan, Sweep
-from delightful.lab.compiling import use_threads
-from delightful.lab.errors import LabError, unknown
-from delightful.lab.experiment import VERDICTS, Claim, Experiment, Figure
-from delightful.lab.progress import run_missing
-from delightful.lab.report import write_report
-from delightful.lab.results import (
-    Decision,
-    Drawn,
-    NothingToDrawError,
-    claims_markdown,
-    decide,
-    draw,
-    plan_for,
-    usable,
-)
-from delightful.lab.runners import cores
-from delightful.lab.store import Store, cannot_write, to_parquet, write_whole
-from delightful.paper import EXPERIMENTS
-from delightful.weights import find_method
+from delightful.weights import METHODS
 
-_COLOURS = {"reproduced": "green", "partly": "yellow", "not reproduced": "red", "not run": "dim"}
+Options = Mapping[str, Mapping[str, Any]]  # by name, what `add_argument` takes
 
 
-def run(options: Namespace) -> None:
-    use_threads(2 if _is_alone(options) else 1)
-    {
-        "list": list_everything,
-        "run": run_sweeps,
-        "figure": draw_figures,
-        "claims": show_claims,
-        "report": make_report,
-        "reproduce": reproduce,
-        "train": train,
-        "export": export,
-        "bench": bench,
-        "data": fetch_data,
-    }[options.command](options)
+class Command(NamedTuple):
+    """A command of `delightful`.
 
-
-# What the options mean
-
-
-def _is_alone(options: Namespace) -> bool:
-    """Whether one run of control has the machine; all else comes in sweeps, a process per core."""
-    return bool(
-        options.command == "train" or (options.command == "bench" and options.names == ["control"])
-    )
-
-
-def _store(options: Namespace) -> Store:
-    return Store(options.store or os.environ.get("DELIGHTFUL_STORE") or "results")
-
-
-def _changes(options: Namespace) -> dict[str, str]:
-    changes = {}
-    for item in options.set:
-        name, equals, value = item.partition("=")
-        if not equals:
-            raise LabError(f"--set must read FIELD=VALUE, got {item!r}.")
-        changes[name] = value
-    return changes
-
-
-def _plan(options: Namespace) -> Plan:
-    for spec in options.method:
-        try:
-            find_method(spec.partition(":")[0])
-        except ValueError as error:
-            raise LabError(f"{error}.") from None
-    methods = tuple(options.method)
-    return Plan(options.scale or "quick", options.seeds, methods, _changes(options))
-
-
-def _workers(options: Namespace) -> int:
-    if options.workers is None:
-        return cores()
-    if options.workers < 1:
-        raise LabError(f"--workers must be at least 1, got {options.workers}.")
-    return int(options.workers)
-
-
-def _experiments(names: Iterable[str]) -> list[Experiment]:
-    for name in names:
-        if name not in EXPERIMENTS:
-            raise unknown("experiment", name, EXPERIMENTS)
-    return [EXPERIMENTS[name] for name in dict.fromkeys(names)] or list(EXPERIMENTS.values())
-
-
-def _pick(names: Iterable[str], kind: str, attribute: str) -> list[Any]:
-    """Sweeps, figures or claims by their own name or their experiment's; all for no name."""
-    known = {
-        getattr(item, "id", None) or item.name: item
-        for experiment in EXPERIMENTS.values()
-        for item in getattr(experiment, attribute)
-    }
-    picked: dict[str, Any] = {}
-    for name in names:
-        if name in EXPERIMENTS:
-            picked |= {key: item for key, item in known.items() if key.startswith(f"{name}/")}
-        elif name in known:
-            picked[name] = known[name]
-        else:
-            raise unknown(kind, name, [*EXPERIMENTS, *known])
-    return list(picked.values()) if names else list(known.values())
-
-
-def _runnable(sweeps: list[Sweep], plan: Plan, store: Store, asked: Iterable[str]) -> list[Cell]:
-    """The cells of all sweeps but those that cannot run here."""
-    return [c for s in sweeps if _can_run(s, plan, store, s.name in asked) for c in s.cells(plan)]
-
-
-def _can_run(sweep: Sweep, plan: Plan, store: Store, asked: bool, *, draws: bool = False) -> bool:
-    """Whether nothing that it needs is missing, or all of it has been run.
-
-    draws: whether what has been run is to be drawn: then that may be enough.
-
-    Leaving one out is said; one that was asked for by name is not left out.
+    Attributes:
+        summary: One line for --help.
+        entry: "module:function" of delightful.cli, which takes the parsed options.
+        example: A command line for --help.
+        options: Its options and positional arguments.
+        kinds: What its names are, besides experiments, as attributes of an Experiment.
     """
-    if not sweep.missing or all(store.state(cell) == "done" for cell in sweep.cells(plan)):
-        return True
-    if draws and usable(sweep, plan, store):
-        return True
-    if asked:
-        raise LabError(f"{sweep.missing}.")
-    print(f"left out: {sweep.missing}", file=sys.stderr)
-    return False
+
+    summary: str
+    entry: str
+    example: str
+    options: Options
+    kinds: tuple[str, ...] = ()
 
 
-# The commands
+def _names(what: str) -> Options:
+    return {"names": {"nargs": "*", "metavar": "name", "help": f"{what}; default: all"}}
 
 
-def list_everything(options: Namespace) -> None:
-    store = _store(options)
-    sweeps = [sweep for e in EXPERIMENTS.values() for sweep in e.sweeps]
-    runs = [_done(sweep, scale, store) for sweep in sweeps for scale in sweep.seeds]
-    if options.json:
-        _print_json({"experiments": list(map(_listing, EXPERIMENTS.values())), "runs": runs})
-        return
-    for experiment in EXPERIMENTS.values():
-        print(f"\n{experiment.name}: {experiment.title} ({experiment.section})")
-        for figure in experiment.figures:
-            print(f"  figure  {figure.id:<26} {figure.number}: {figure.title}")
-        for sweep in experiment.sweeps:
-            mine = [r for r in runs if r["sweep"] == sweep.name]
-            done = ", ".join(f"{r['scale']} {r['done']}/{r['cells']}" for r in mine)
-            print(f"  sweep   {sweep.name:<26} cells done: {done}")
-            print(f"  {'':<34} fields: {', '.join(sweep.fields)}")
-        for claim in experiment.claims:
-            print(f"  claim   {claim.id:<26} {claim.where}")
+def _repeated(metavar: str, what: str) -> Mapping[str, Any]:
+    what = f"{what}; may be repeated"
+    return {"action": "append", "default": [], "metavar": metavar, "help": what}
 
 
-def _listing(experiment: Experiment) -> dict[str, Any]:
-    return {
-        "name": experiment.name,
-        "title": experiment.title,
-        "section": experiment.section,
-        "figures": [{"id": f.id, "number": f.number, "title": f.title} for f in experiment.figures],
-        "sweeps": [{"name": s.name, "fields": s.fields} for s in experiment.sweeps],
-        "claims": [
-            {"id": c.id, "where": c.where, "sentence": c.sentence} for c in experiment.claims
-        ],
+_STORE: Options = {
+    "--store": {
+        "metavar": "FOLDER",
+        "help": "results folder (default: $DELIGHTFUL_STORE or results/)",
     }
-
-
-def _done(sweep: Sweep, scale: str, store: Store) -> dict[str, Any]:
-    cells = sweep.cells(Plan(scale))
-    done = sum(store.state(cell) == "done" for cell in cells)
-    return {"sweep": sweep.name, "scale": scale, "cells": len(cells), "done": done}
-
-
-def run_sweeps(options: Namespace) -> None:
-    plan, store = _plan(options), _store(options)
-    sweeps: list[Sweep] = _pick(options.names, "experiment or sweep", "sweeps")
-    if not sweeps:
-        print(f"{' and '.join(options.names)} needs no runs: its claims and figures are exact.")
-        return
-    cells = _runnable(sweeps, plan, store, options.names)
-    if not cells:
-        raise LabError(f"nothing of {' and '.join(options.names)} can run without these packages.")
-    run_missing(cells, store, _workers(options))
-
-
-def draw_figures(options: Namespace) -> None:
-    store, plan, workers = _store(options), _plan(options), _workers(options)
-    figures: list[Figure] = _pick(options.names, "figure", "figures")
-    folder = Path(options.out) if options.out else store.path / "figures"
-    plans = {f.id: plan_for(f.sweep, store, plan, options.scale) for f in figures}
-    figures = [
-        f
-        for f in figures
-        if f.sweep is None
-        or _can_run(f.sweep, plans[f.id], store, f.id in options.names, draws=True)
-    ]
-    cells = [
-        cell
-        for f in figures
-        if f.sweep and not (f.sweep.in_part and usable(f.sweep, plans[f.id], store))
-        for cell in f.sweep.cells(plans[f.id])
-    ]
-    if cells:
-        run_missing(cells, store, workers)
-    for figure in figures:
-        drawn = draw(figure, store, plans[figure.id], folder)
-        print(f"{figure.number}: {figure.title}")
-        for path in drawn.files.values():
-            print(f"  {path}")
-
-
-def show_claims(options: Namespace) -> None:
-    claims: list[Claim] = _pick(options.names, "claim or experiment", "claims")
-    store, plan = _store(options), _plan(options)
-    decisions = [decide(claim, store, plan, options.scale) for claim in claims]
-    if options.json:
-        _print_json({"claims": [d.row() for d in decisions], "counts": _counts(decisions)})
-    else:
-        _print_claims(decisions)
-
-
-def make_report(options: Namespace) -> None:
-    _report(options, _store(options), _plan(options))
-
-
-def reproduce(options: Namespace) -> None:
-    store, plan = _store(options), _plan(options)
-    sweeps = [s for e in _experiments(options.names) for s in e.sweeps]
-    run_missing(_runnable(sweeps, plan, store, options.names), store, _workers(options))
-    options.scale = plan.scale
-    decisions = _report(options, store, plan)
-    _print_claims(decisions)
-
-
-def train(options: Namespace) -> None:
-    from delightful.cli import train as command
-
-    command.run(options, _changes(options))
-
-
-def export(options: Namespace) -> None:
-    sweeps: list[Sweep] = _pick(options.names, "sweep", "sweeps")
-    out = Path(options.out)
-    if len(options.names) != 1 or len(sweeps) != 1:
-        every = [s.name for e in EXPERIMENTS.values() for s in e.sweeps]
-        raise LabError(f"export takes one sweep, one of {', '.join(every)}.")
-    if out.suffix not in (".csv", ".parquet"):
-        raise LabError(f"--out must end in .csv or .parquet, got {options.out!r}.")
-    store = _store(options)
-    plan = plan_for(sweeps[0], store, _plan(options), options.scale)
-    table = store.table(usable(sweeps[0], plan, store))
-    if table is None:
-        raise LabError(
-            f"it has not been run: give `delightful run {sweeps[0].name} {plan.options}`."
-        )
-    try:
-        write_whole(out, table.write_csv().encode() if out.suffix == ".csv" else to_parquet(table))
-    except OSError as error:
-        raise cannot_write(out, error) from None
-    print(f"{table.height} rows written to {out}")
-
-
-def bench(options: Namespace) -> None:
-    if len(options.names) != 1 or options.names[0] not in BENCHMARKS:
-        got = " ".join(options.names) or "none"
-        raise LabError(f"bench takes one of: {', '.join(BENCHMARKS)}; got {got}.")
-    benchmark = importlib.import_module(f"delightful.benchmarks.{options.names[0]}")
-    figures = benchmark.measure()
-    if options.json:
-        _print_json(figures)
-    else:
-        print(benchmark.describe(figures))
-
-
-def fetch_data(options: Namespace) -> None:
-    if options.names != ["mnist"]:
-        raise LabError(f"data takes one of: mnist; got {' '.join(options.names) or 'none'}.")
-    from delightful.paper.mnist import data
-
-    print(f"MNIST {data.fetch()}")
-    mnist = data.load()
-    print(f"{len(mnist.train_labels)} + {len(mnist.val_labels)} images, every file's SHA-256 right")
-
-
-# Printing
-
-
-def _report(options: Namespace, store: Store, plan: Plan) -> list[Decision]:
-    experiments = _experiments(options.names)
-    folder = Path(options.out) if options.out else store.path / "report"
-    decisions = [decide(c, store, plan, options.scale) for e in experiments for c in e.claims]
-    drawn: list[Drawn] = []
-    for figure in (f for e in experiments for f in e.figures if not f.panel):
-        its_plan = plan_for(figure.sweep, store, plan, options.scale)
-        if figure.sweep is None or usable(figure.sweep, its_plan, store):
-            with contextlib.suppress(NothingToDrawError):  # of runs that --method or --set changed
-                drawn.append(draw(figure, store, its_plan, folder / "figures"))
-    page = write_report(folder, experiments, decisions, drawn, _counts(decisions))
-    rows = json.dumps([decision.row() for decision in decisions], indent=1, ensure_ascii=False)
-    try:
-        write_whole(folder / "claims.md", claims_markdown(decisions).encode())
-        write_whole(folder / "claims.json", rows.encode())
-    except OSError as error:
-        raise cannot_write(folder, error) from None
-    print(f"report: {page}")
-    return decisions
-
-
-def _counts(decisions: list[Decision]) -> dict[str, int]:
-    verdicts = [d.finding.verdict for d in decisions]
-    return {verdict: verdicts.count(verdict) for verdict in VERDICTS}
-
-
-def _print_claims(decisions: list[Decision]) -> None:
-    table = Table(
-        "claim and command",
-        "the paper says",
-        "paper",
-        "here (95% interval)",
-        "verdict",
-        show_lines=True,
+}
+_JSON: Options = {"--json": {"action": "store_true", "help": "print JSON"}}
+_OUT: Options = {
+    "--out": {"metavar": "FOLDER", "help": "output folder (default: inside the store)"}
+}
+_WORKERS: Options = {
+    "--workers": {"type": int, "metavar": "N", "help": "processes (default: one per core)"}
+}
+_IMPORT: Options = {
+    "--import": {
+        **_repeated(
+            "MODULE",
+            "import a module or a file of yours first, for the methods that it registers with "
+            "@delightful.method. Results are stored under a method's name: give a changed method "
+            "a new one",
+        ),
+        "dest": "imports",
+    }
+}
+_SET: Options = {
+    "--set": _repeated(
+        "FIELD=VALUE", "change a config field; `delightful list NAME` shows the fields"
     )
-    for decision in decisions:
-        claim, finding = decision.claim, decision.finding
-        here = f"{finding.measures}: {finding.text}" if finding.measures else ""
-        here += f" ({finding.note})" if finding.note else ""
-        sentence = f"{claim.sentence} ({claim.where})"
-        texts = (f"{claim.id}\n{decision.command}", sentence, claim.paper, here)
-        table.add_row(*map(Text, texts), Text(finding.verdict, style=_COLOURS[finding.verdict]))
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
-    console.print(table)
-    counts = ", ".join(f"{n} {verdict}" for verdict, n in _counts(decisions).items() if n)
-    console.print(f"{len(decisions)} claims: {counts}")
-    if any(decision.runs and decision.plan.scale == "smoke" for decision in decisions):
-        console.print("The smoke scale is a few steps; verdicts on its runs mean nothing.")
+}
+_PLAN: Options = {
+    **_STORE,
+    "--scale": {
+        "choices": ("smoke", "quick", "paper"),
+        "help": "smoke: seconds, a test; quick: minutes; paper: the paper's seeds and steps "
+        "(default: quick to run, the largest that the store can show to look at)",
+    },
+    "--seeds": {"type": int, "metavar": "N", "help": "seeds per config, instead of the scale's"},
+    "--method": _repeated(
+        "SPEC",
+        f"use this method instead of the sweep's: one of {', '.join(METHODS)} or of --import, "
+        "with options as in dg:temperature=2",
+    ),
+    **_SET,
+    **_IMPORT,
+}
 
-
-def _print_json(value: Any) -> None:
-    print(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False))
+COMMANDS = {
+    "list": Command(
+        "list experiments, sweeps, figures and claims; with a name, all about it",
+        "listing:run",
+        "delightful list bandit/curves",
+        {**_names("experiments, sweeps, figures or claims"), **_STORE, **_IMPORT, **_JSON},
+        ("sweeps", "figures", "claims"),
+    ),
+    "run": Command(
+        "run what is missing",
+        "run:run_sweeps",
+        "delightful run bandit/training --scale smoke",
+        {**_names("experiments or sweeps"), **_PLAN, **_WORKERS},
+        ("sweeps",),
+    ),
+    "figure": Command(
+        "draw figures, running what they need",
+        "run:draw_figures",
+        "delightful figure bandit/curves --method pg --method dg:temperature=0.5",
+        {**_names("figures or experiments"), **_PLAN, **_WORKERS, **_OUT},
+        ("figures",),
+    ),
+    "claims": Command(
+        "check the paper's claims on what has been run",
+        "show:show_claims",
+        "delightful claims gate bandit/faster",
+        {**_names("experiments or claims"), **_PLAN, **_JSON},
+        ("claims",),
+    ),
+    "report": Command(
+        "write one offline HTML page with everything",
+        "show:make_report",
+        "delightful report gate bandit --out report",
+        {**_names("experiments"), **_PLAN, **_OUT},
+    ),
+    "reproduce": Command(
+        "run, draw, check and report",
+        "run:reproduce",
+        "delightful reproduce gate bandit contexts",
+        {**_names("experiments"), **_PLAN, **_WORKERS, **_OUT},
+    ),
+    "train": Command(
+        "train one agent on a control task",
+        "run:train",
+        "delightful train cheetah:run --steps 1e6 --seed 1",
+        {
+            "task": {"help": "such as cheetah:run, or gym:Pendulum-v1"},
+            "--method": {
+                "default": "dg",
+                "metavar": "SPEC",
+                "help": f"one of {', '.join(METHODS)} or of --import (default: dg)",
+            },
+            "--steps": {"default": "1e6", "help": "environment steps (default: 1e6)"},
+            "--seed": {"type": int, "default": 0, "metavar": "N", "help": "(default: 0)"},
+            "--out": {"metavar": "FOLDER", "help": "folder of the run (default: one in runs/)"},
+            "--render": {"metavar": "FILE.mp4", "help": "film an episode at the end"},
+            **_SET,
+            **_IMPORT,
+        },
+    ),
+    "export": Command(
+        "write a sweep's runs as CSV or Parquet",
+        "show:export",
+        "delightful export bandit/training --out bandit.csv",
+        {
+            "sweep": {"help": "`delightful list` names them"},
+            **_PLAN,
+            "--out": {"required": True, "metavar": "FILE", "help": "ending in .csv or .parquet"},
+        },
+        ("sweeps",),
+    ),
+    "bench": Command(
+        "run a benchmark: ratios measured side by side",
+        "run:bench",
+        "delightful bench estimator",
+        {"benchmark": {"choices": BENCHMARKS, "help": "what to measure"}, **_JSON},
+    ),
+    "data": Command(
+        "fetch and verify a data set",
+        "run:fetch_data",
+        "delightful data mnist",
+        {"dataset": {"choices": ("mnist",), "help": "which"}},
+    ),
+    "doctor": Command(
+        "show what is installed, what works, and what to do about the rest",
+        "doctor:run",
+        "delightful doctor",
+        {**_STORE, **_JSON},
+    ),
+    "completion": Command(
+        "print a script that completes commands, options and names in a shell",
+        "completion:run",
+        "delightful completion bash > ~/.local/share/bash-completion/completions/delightful",
+        {"shell": {"choices": ("bash", "zsh", "fish"), "help": "which"}},
+    ),
+}

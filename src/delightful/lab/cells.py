@@ -2,7 +2,7 @@
 
 A program turns a config and some seeds into curves. A cell is one config and one block of seeds:
 the unit of work, of storage and of distribution. A sweep says which cells a figure or a claim
-needs at each scale; a plan is the user's wish to see that sweep changed.
+needs at each scale. A plan holds what the user asked for: the scale, and changes to the sweep.
 """
 
 import dataclasses
@@ -25,22 +25,35 @@ SCALES = ("smoke", "quick", "paper")
 DEFAULT = "default"  # what a point varies that is on no grid
 
 Curves = Mapping[str, np.ndarray]
-"""`step` of shape (records,), and each metric of shape (seeds, records)."""
+"""What a program returns: `step` of shape (records,), and each metric of shape (seeds, records).
+
+The steps are those at which the metrics were recorded, the same for all seeds."""
 
 
 @dataclass(frozen=True)
 class Program:
-    """A function (config, seeds) -> curves, by name, with a version that changes its cells' ids."""
+    """A function (config, seeds) -> Curves under a name.
+
+    Attributes:
+        name: Part of the ids of its cells.
+        version: Part of the ids too; a new version makes stored results of the old one unused.
+        entry: The function as "module:function", imported only where it runs. One that can resume
+            takes (config, seeds, folder), and keeps its checkpoints in the folder.
+        block: Seeds per cell.
+        start: Seconds before the first seed runs on the reference machine, for compiling.
+        seconds: Seconds per seed for a config; like `start`, for estimates only.
+        prepare: "module:function" to be called once before any cell runs, or nothing.
+        share: Of a program that can resume, "module:function" (config, seeds, folder) -> the share
+            of the work that has been done, from 0 to 1.
+    """
 
     name: str
     version: int
-    entry: str  # "module:function", imported only where it runs
-    block: int  # seeds per cell
-    start: float  # seconds before the first seed runs, on the reference machine: compiling
-    seconds: Callable[[Config], float]  # and for each seed; both for estimates only
-    prepare: str = ""  # "module:function" that is to be called once before any cell runs
-    # For one that can go on after it was stopped, from a folder that its entry takes too:
-    # "module:function" (config, seeds, folder) -> how much of them has been done, from 0 to 1
+    entry: str
+    block: int
+    start: float
+    seconds: Callable[[Any], float]
+    prepare: str = ""
     share: str = ""
 
     def make_ready(self) -> None:
@@ -49,6 +62,16 @@ class Program:
             named(self.prepare)()
 
     def run(self, config: Config, seeds: np.ndarray, folder: Path | None = None) -> Curves:
+        """Run some seeds of a config.
+
+        Args:
+            config: The settings.
+            seeds: Seed numbers, shape (n,).
+            folder: Where a program that can resume keeps its checkpoints.
+
+        Returns:
+            The curves of all seeds, in their order.
+        """
         more = (folder,) if self.share else ()
         curves: Curves = named(self.entry)(config, seeds, *more)
         return curves
@@ -63,11 +86,13 @@ def named(entry: str) -> Callable[..., Any]:
 
 @dataclass(frozen=True)
 class Cell:
+    """One config of a program with a block of seeds."""
+
     program: Program
     config: Config
     first_seed: int
     seeds: int
-    # What it is there for in its sweep, as in Point; no part of its key.
+    # Its purpose in the sweep, as in Point; not part of its key.
     role: str = field(default="main", compare=False)
     varied: tuple[str, ...] = field(default=(DEFAULT,), compare=False)
 
@@ -84,6 +109,7 @@ class Cell:
 
     @cached_property
     def id(self) -> str:
+        """SHA-256 of the key: the name of its files in a store."""
         return digest(self.key)
 
     def __str__(self) -> str:
@@ -93,11 +119,11 @@ class Cell:
         return f"{what} seeds {self.first_seed}–{last}"
 
     def run(self, folder: Path | None = None) -> Curves:
-        """folder: where a program that can go on keeps what it needs for that."""
+        """Its curves; a program that can resume keeps its checkpoints in `folder`."""
         return self.program.run(self.config, self._numbers, folder)
 
     def share(self, folder: Path) -> float:
-        """How much of it has been done, from 0 to 1, by what is in that folder."""
+        """The share of its work that the checkpoints in `folder` hold, from 0 to 1."""
         if not self.program.share:
             return 0.0
         return float(named(self.program.share)(self.config, self._numbers, folder))
@@ -115,12 +141,21 @@ def digest(key: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Plan:
-    """What the user asked for: a scale, and how the sweep is to differ from the paper's."""
+    """What the user asked for: a scale, and changes to the sweep.
+
+    Attributes:
+        scale: "smoke", "quick" or "paper".
+        seeds: Seeds per config, in place of the scale's.
+        methods: Method specs in place of the sweep's own.
+        changes: Config fields and their new values, as text.
+        imports: Modules that register some of the methods.
+    """
 
     scale: str = "quick"
     seeds: int | None = None
     methods: tuple[str, ...] = ()
     changes: dict[str, str] = field(default_factory=dict)
+    imports: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.seeds is not None and self.seeds < 1:
@@ -131,7 +166,8 @@ class Plan:
     @property
     def options(self) -> str:
         """The command-line options that give this plan."""
-        words = [f"--scale {self.scale}"]
+        words = [f"--import {name}" for name in self.imports]
+        words += [f"--scale {self.scale}"]
         words += [f"--seeds {self.seeds}"] if self.seeds else []
         words += [f"--method {method}" for method in self.methods]
         words += [f"--set {name}={value}" for name, value in self.changes.items()]
@@ -139,26 +175,44 @@ class Plan:
 
 
 class Point(NamedTuple):
-    """One config of a sweep, and what it is there for. Figures and claims select runs by it."""
+    """One config of a sweep, with its purpose, by which figures and claims select runs.
 
-    config: Config
-    role: str = "main"  # the method that a section is about; or "rival", "oracle", "third-party"
-    varied: str = DEFAULT  # the quantity that differs from the defaults, in a grid
-    program: Program | None = None  # by default the sweep's
+    Attributes:
+        config: The settings.
+        role: "main" for the method that a section is about; or "rival", "oracle", "third-party".
+        varied: On a grid, the quantity that differs from the defaults.
+        program: In place of the sweep's.
+    """
+
+    config: Any  # a Config, whose own fields sweeps read back
+    role: str = "main"
+    varied: str = DEFAULT
+    program: Program | None = None
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """The cells that a figure or claim needs: points and seeds, at each scale."""
+    """The runs that a figure or claim needs: points and seeds, at each scale.
+
+    Attributes:
+        name: "experiment/sweep".
+        program: What runs them.
+        points: Scale -> points.
+        seeds: Scale -> number of seeds.
+        needs: Packages that running it imports, beyond the lab's.
+        extra: The extra of this package that installs them.
+        in_part: Whether figures and claims can use a part of the runs.
+        fixed: Fields that --set may not change, since a third-party baseline shares them.
+    """
 
     name: str
     program: Program
-    points: Callable[[str], list[Point]]  # scale -> points
-    seeds: Mapping[str, int]  # scale -> number of seeds
-    needs: tuple[str, ...] = ()  # packages that running it imports, beyond the lab's
-    extra: str = ""  # of ours, which installs them
-    in_part: bool = False  # whether figures and claims can use what has been run, if not all has
-    fixed: tuple[str, ...] = ()  # fields that --set may not change, since a baseline shares them
+    points: Callable[[str], list[Point]]
+    seeds: Mapping[str, int]
+    needs: tuple[str, ...] = ()
+    extra: str = ""
+    in_part: bool = False
+    fixed: tuple[str, ...] = ()
 
     @property
     def missing(self) -> str:
@@ -176,7 +230,17 @@ class Sweep:
         return list(dict.fromkeys(names))
 
     def cells(self, plan: Plan) -> list[Cell]:
-        """The cells of a plan; a config that is on several grids is one cell."""
+        """The cells of a plan; a config that is on several grids is one cell.
+
+        Args:
+            plan: The scale and the changes.
+
+        Returns:
+            Cells with canonical configs: of each config all blocks of seeds, in the points' order.
+
+        Raises:
+            LabError: A change makes no sense for this sweep.
+        """
         self._check_changes(plan.changes)
         points = self.points(plan.scale)
         if plan.methods:
@@ -210,10 +274,10 @@ class Sweep:
 
 
 def _with_methods(points: list[Point], specs: Sequence[str]) -> list[Point]:
-    """The points with other methods in place of their own.
+    """Replace the methods of the points by others.
 
-    A method that the sweep has settings for keeps these; any other takes those of the main method.
-    Points without a method, of third-party baselines, stay.
+    A method that is in the sweep keeps its settings there; any other method is a rival with the
+    settings of the main method. Points without a method, of third-party baselines, stay.
     """
     ours = [point for point in points if has_method(point.config)]
     main = next((p for p in ours if p.role == "main"), ours[0]).config.method

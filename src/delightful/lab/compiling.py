@@ -1,9 +1,9 @@
 """One compiled program per array shape: floats are traced, everything else is static.
 
-Sweeping a learning rate, a temperature or any other float never recompiles; nor does a word that
-only chooses among results, if the program says so. Every process of a sweep has one thread, one
-process per core: that keeps XLA's threads from competing. How many threads a process has changes
-how it rounds, so the number is never the machine's.
+Sweeping a learning rate, a temperature or any other float never recompiles; nor does sweeping a
+categorical field that the program lists in `words`. A sweep runs one process per core with one
+thread each, so that XLA's threads do not compete. The number of threads changes how results round,
+so it does not depend on the machine.
 """
 
 import dataclasses
@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from delightful.lab.cells import Curves
-from delightful.lab.config import Config
+from delightful.lab.config import MethodConfig
 from delightful.weights import parse_method
 
 
 def use_threads(count: int = 1) -> None:
-    """Set XLA up for so many threads per process; must be called before jax is first used."""
+    """Set the number of XLA threads per process; to be called before jax is first used."""
     # XLA takes this for the number of cores. Its flags for threads no longer hold back large
     # matrix products: two processes that obeyed them took twice as long as with this.
     os.environ.setdefault("NPROC", str(count))
@@ -29,20 +29,32 @@ def use_threads(count: int = 1) -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Several processes may share a GPU; by default each would claim most of its memory.
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
-    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "delightful" / "xla"
-    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache))
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache_folder() / "xla"))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.5")
 
 
+def cache_folder() -> Path:
+    """Where compiled programs and data sets are kept."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "delightful"
+
+
 def threads() -> str:
-    """How many threads XLA was set up for; empty if that was left to the machine."""
+    """The number of threads that XLA was set up for; empty if nobody set it."""
     return os.environ.get("NPROC", "")
 
 
 def separate(
-    config: Config,
-) -> tuple[Config, tuple[tuple[str, Any], ...], dict[str, float], dict[str, float]]:
-    """A config's static part and its method's static options; its floats and the method's."""
+    config: MethodConfig,
+) -> tuple[MethodConfig, tuple[tuple[str, Any], ...], dict[str, float], dict[str, float]]:
+    """Split a config into what JAX compiles in and what it traces.
+
+    Args:
+        config: The settings.
+
+    Returns:
+        The config with the method's bare name and floats of 0; the method's options that are not
+        floats; the config's floats; the method's floats.
+    """
     fields = (f.name for f in dataclasses.fields(config))
     floats = {name: getattr(config, name) for name in fields}
     floats = {name: value for name, value in floats.items() if isinstance(value, float)}
@@ -54,17 +66,17 @@ def separate(
 
 
 class OverSeeds:
-    """Lifts `train(config, hyperparameters, key, *data) -> curves` to `run(config, seeds)`.
+    """Turns `train(config, hyperparameters, key, *data) -> curves` into `run(config, seeds)`.
 
-    Inside `train`, `config.method` is the method's bare name and `hyperparameters` are its own,
+    Inside `train`, `config.method` is the method's bare name and `hyperparameters` are its options,
     floats traced, as `policy_loss` takes them.
 
-    data: gives the arrays that all seeds share, if there are any.
-    fills_core: whether one seed's products are large enough to keep a core busy. Its seeds then
-        run one after the other on a CPU, where side by side they would only spill the cache; all
-        others run side by side.
-    words: fields that name one of some words; `train` gets them as their places among these,
-        traced.
+    Args:
+        train: Trains one seed.
+        data: Returns the arrays that all seeds share, if there are any.
+        fills_core: Whether one seed's matrix products keep a core busy. On a CPU its seeds then run
+            one after the other, since vmapped they would spill the cache; all others are vmapped.
+        words: Categorical fields and their categories; `train` gets them as traced indices.
     """
 
     def __init__(
@@ -81,13 +93,14 @@ class OverSeeds:
         self._words = words or {}
         self.compiled = functools.cache(self._compile)
 
-    def __call__(self, config: Config, seeds: np.ndarray) -> Curves:
+    def __call__(self, config: MethodConfig, seeds: np.ndarray) -> Curves:
+        """Train every seed; see `Program.run`."""
         config.check()
         static, fixed, floats, traced = separate(config)
-        places = {name: words.index(getattr(config, name)) for name, words in self._words.items()}
-        static = dataclasses.replace(static, **dict.fromkeys(places, ""))
+        indices = {name: words.index(getattr(config, name)) for name, words in self._words.items()}
+        static = dataclasses.replace(static, **dict.fromkeys(indices, ""))
         compiled = self.compiled(static, fixed)
-        program = functools.partial(compiled, floats | places, traced, self._data())
+        program = functools.partial(compiled, floats | indices, traced, self._data())
         seeds = np.asarray(seeds, dtype=np.uint32)
         if self._one_after_the_other():
             runs = [program(seed) for seed in seeds]
@@ -102,7 +115,7 @@ class OverSeeds:
         return self._fills_core and jax.default_backend() == "cpu"
 
     def _compile(
-        self, static: Config, static_options: tuple[tuple[str, Any], ...]
+        self, static: MethodConfig, static_options: tuple[tuple[str, Any], ...]
     ) -> Callable[..., Any]:
         import jax
 

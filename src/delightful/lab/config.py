@@ -4,15 +4,35 @@ import dataclasses
 import math
 import typing
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar, Protocol, TypeGuard, TypeVar
 
 from delightful.lab.errors import LabError, unknown
 from delightful.weights import canonical_method
 
-Config = Any
-"""A frozen dataclass of int, float, str and bool fields, with a `check()` that raises ValueError
-for values that make no sense. Floats are traced, the rest is static. It has a field `method` unless
-it is that of a third-party baseline."""
+
+class Config(Protocol):
+    """The settings of one run: a frozen dataclass of int, float, str and bool fields.
+
+    Floats are traced by JAX, all other fields are static. Field names and values are part of the
+    id under which results are stored.
+    """
+
+    __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
+
+    def __hash__(self) -> int: ...  # it is frozen
+
+    def check(self) -> None:
+        """Raise ValueError for values that make no sense."""
+
+
+class MethodConfig(Config, Protocol):
+    """A config of a run that trains with a registered method."""
+
+    @property
+    def method(self) -> str: ...
+
+
+AnyConfig = TypeVar("AnyConfig", bound=Config)
 
 
 def stated(default: Any, where: str) -> Any:
@@ -25,8 +45,8 @@ def chosen(default: Any, because: str) -> Any:
     return dataclasses.field(default=default, metadata={"chosen": because})
 
 
-def choices(config: type) -> list[tuple[str, Any, str]]:
-    """(field, default, reason) of every choice of ours in a config class."""
+def choices(config: type[Config]) -> list[tuple[str, Any, str]]:
+    """The fields of a config class that we chose, as (name, default, reason)."""
     return [
         (f.name, f.default, f.metadata["chosen"])
         for f in dataclasses.fields(config)
@@ -34,25 +54,43 @@ def choices(config: type) -> list[tuple[str, Any, str]]:
     ]
 
 
-def canonical(config: Config) -> Config:
-    """The same config, checked, its method in one spelling: equal work has one id."""
+def canonical(config: AnyConfig) -> AnyConfig:
+    """Check a config and bring its method into one spelling, so that equal work has one id.
+
+    Args:
+        config: As the user gave it.
+
+    Returns:
+        The config with its canonical method.
+
+    Raises:
+        ValueError: A value makes no sense; the message says which and what would.
+    """
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
         finite = not isinstance(value, float) or math.isfinite(value)
         require(finite, f"{field.name} must be finite", value)
     config.check()
-    if not has_method(config):
-        return config
-    return dataclasses.replace(config, method=canonical_method(config.method))
+    spec = config.method if has_method(config) else None
+    return config if spec is None else dataclasses.replace(config, method=canonical_method(spec))
 
 
-def has_method(config: Config) -> bool:
+def has_method(config: Config) -> TypeGuard[MethodConfig]:
     """Whether it trains with a registered method; a third-party baseline does not."""
     return any(field.name == "method" for field in dataclasses.fields(config))
 
 
-def change(config: Config, changes: Mapping[str, str], owner: str) -> Config:
-    """`config` with fields replaced by values given as text, as on the command line."""
+def change(config: AnyConfig, changes: Mapping[str, str], owner: str) -> AnyConfig:
+    """Replace fields by values given as text, as on the command line.
+
+    Args:
+        config: The config to start from.
+        changes: Field names and their new values.
+        owner: What the config belongs to, for messages.
+
+    Returns:
+        The changed config, not yet checked.
+    """
     types = typing.get_type_hints(type(config))
     for name in changes:
         if name not in types:
@@ -75,7 +113,7 @@ def _value(name: str, text: str, kind: type) -> Any:
 
 
 def whole_number(name: str, text: str) -> int:
-    """Also one that is written as 1e6, which is how steps are spoken of."""
+    """Parse an integer, which may be written as 1e6."""
     try:
         number = float(text)
     except ValueError:
@@ -86,6 +124,6 @@ def whole_number(name: str, text: str) -> int:
 
 
 def require(holds: bool, rule: str, got: Any) -> None:
-    """Refuse a config that breaks a rule, in one sentence."""
+    """Raise ValueError with the rule and the value that breaks it, unless the rule holds."""
     if not holds:
         raise ValueError(f"{rule}, got {got}")

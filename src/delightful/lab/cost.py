@@ -1,7 +1,7 @@
-"""What a run will cost on this machine, said before it starts.
+"""How long a run will take on this machine, estimated before it starts.
 
-Cells of the same program that this store has already timed are the best guide. Where there are
-none, each program's own figure for the reference machine is scaled by a short speed test.
+The estimate uses the times of stored cells of the same program. Where there are none, the
+program's time on the reference machine is scaled by a short speed test.
 """
 
 import statistics
@@ -14,16 +14,24 @@ import numpy as np
 from delightful.lab.cells import Cell
 from delightful.lab.store import DamagedError, Store
 
-_REFERENCE_SPEED_TEST = (
-    0.0042  # seconds of `_speed_test` on the reference machine (2 cores, x86-64)
-)
+_REFERENCE_SPEED_TEST = 0.0042  # seconds of `_speed_test` on the reference machine (x86-64)
 _START = 2.0  # seconds for a worker to start
 
 
 def estimate(
     to_run: Sequence[Cell], done: Sequence[Cell], store: Store, workers: int
 ) -> tuple[float, str]:
-    """Seconds for `to_run` on `workers` processes, and where the figure comes from."""
+    """Estimate how long some cells take.
+
+    Args:
+        to_run: The cells; what their checkpoints hold is not counted.
+        done: Finished cells, whose times are known.
+        store: Where both are.
+        workers: Number of processes.
+
+    Returns:
+        Seconds, and what the estimate is based on.
+    """
     if not to_run:
         return 0.0, "nothing to run"
     measured = _measured(done, store)
@@ -39,12 +47,12 @@ def estimate(
 
 
 def guess(cell: Cell) -> float:
-    """Seconds for a cell on the reference machine."""
+    """Seconds for a whole cell on the reference machine."""
     return cell.program.start + cell.program.seconds(cell.config) * cell.seeds
 
 
 def _measured(done: Sequence[Cell], store: Store) -> dict[str, float]:
-    """By program, how many times longer than its reference figure cells took here."""
+    """For each program, the median ratio of the time here to that on the reference machine."""
     ratios = defaultdict(list)
     for cell in done:
         try:

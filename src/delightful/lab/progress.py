@@ -1,4 +1,4 @@
-"""Running cells with a person watching: the cost beforehand, a bar with an ETA, a kind stop."""
+"""Running cells from the command line: an estimate before, a progress bar with an ETA, Ctrl-C."""
 
 import sys
 import threading
@@ -17,13 +17,25 @@ BETWEEN_UPDATES, BETWEEN_LINES = 1.0, 60.0  # seconds; lines where there is no t
 
 
 def run_missing(cells: Sequence[Cell], store: Store, workers: int) -> int:
-    """Run those of `cells` that the store lacks or finds damaged; how many were run."""
+    """Run the cells that are missing or damaged, and show the progress on stderr.
+
+    Args:
+        cells: All that are needed.
+        store: Where finished ones are.
+        workers: Number of processes.
+
+    Returns:
+        How many were run.
+
+    Raises:
+        LabError: Some failed, or Ctrl-C stopped it; finished cells are kept.
+    """
     console = Console(stderr=True, highlight=False, soft_wrap=True, markup=False)
     cells = list({cell.id: cell for cell in cells}.values())
     states = {cell.id: store.state(cell) for cell in cells}
     to_run = [cell for cell in cells if states[cell.id] != "done"]
-    # First seeds of every config first: a run that is stopped has then something to say on all.
-    # Among equals the long cells first, so that no worker idles at the end.
+    # The first seeds of every config first, so that a stopped run has some of each config. Among
+    # these the long cells first, so that no worker idles at the end.
     to_run.sort(key=lambda cell: (cell.first_seed, -cost.guess(cell)))
     done = [cell for cell in cells if states[cell.id] == "done"]
     for cell in to_run:
@@ -68,14 +80,14 @@ def _run(
                 bar.update(task, completed=done, count=count, left=left)
                 return f"{done:.0%}, {count} cells, {left}"
 
-            def tell() -> None:
-                """In a thread of its own: a cell may take hours, and tells how far it is."""
+            def report() -> None:
+                """In a thread of its own, since a cell may take hours."""
                 while not over.wait(BETWEEN_UPDATES if console.is_terminal else BETWEEN_LINES):
                     line = update()
                     if not console.is_terminal:
                         console.print(line)
 
-            threading.Thread(target=tell, daemon=True).start()
+            threading.Thread(target=report, daemon=True).start()
             for cell, outcome in runners.run(cells, store, workers):
                 outlook.finished.add(cell.id)
                 if isinstance(outcome, BrokenRunError):
@@ -87,13 +99,13 @@ def _run(
         store.log("stopped", finished=finished)
         raise LabError(
             f"stopped: {finished} of {len(cells)} cells were finished and are kept; "
-            "give the same command again to go on."
+            "give the same command again to resume."
         ) from None
     finally:
         over.set()
     if broken:
         raise LabError(
-            f"{len(broken)} of {len(cells)} cells came to nothing, for the reasons above: "
+            f"{len(broken)} of {len(cells)} cells failed, for the reasons above: "
             f"{', '.join(map(str, broken[:3]))}{' and more' if len(broken) > 3 else ''}; "
             "the others are kept."
         )
@@ -102,33 +114,42 @@ def _run(
 
 
 class Outlook:
-    """How much of some cells has been done, those under way included, and how long the rest takes.
+    """How much of some cells has been done, checkpoints included, and how long the rest takes.
 
-    The estimate weighs as much as the first cells, one per process; the pace so far, as much as
-    has been done. That pace is taken when something more is seen to be done: in between, the time
-    that passes goes into work which is not seen yet.
+    Time and progress are those of this run; checkpoints of an earlier run are work that is not
+    there. The remaining time follows from the mean of two speeds: the estimated one, weighted as
+    the first cells, one per process; and the measured one, weighted by the progress. The latter
+    is taken when progress was last seen, since the work done after that is not known.
+
+    Args:
+        cells: The cells to run.
+        store: Where their checkpoints are.
+        workers: Number of processes.
+        estimate: Seconds for what is left of them.
     """
 
     def __init__(self, cells: Sequence[Cell], store: Store, workers: int, estimate: float) -> None:
-        self.finished: set[str] = set()
+        self.finished: set[str] = set()  # ids
         self._cells, self._store, self._estimate = cells, store, estimate
         self._work = {cell.id: cost.guess(cell) for cell in cells}
         self._total = sum(self._work.values())
         self._first = min(1.0, workers / len(cells))
         self._start = time.monotonic()
         self._before = self.done()
-        self._seen = self._before, 0.0  # what was done, and after how long that was seen
+        self._seen = 0.0, 0.0  # progress of this run, and after how long it was seen
 
     @property
     def elapsed(self) -> float:
+        """Seconds since the start of this run."""
         return time.monotonic() - self._start
 
     @property
     def count(self) -> str:
+        """Finished cells of all, as "3/8"."""
         return f"{len(self.finished)}/{len(self._cells)}"
 
     def done(self) -> float:
-        """As a share of all the work."""
+        """The share of the whole work that has been done, also by earlier runs."""
         finished = set(self.finished)  # which grows in another thread
         whole = sum(self._work[name] for name in finished)
         parts = sum(
@@ -139,13 +160,13 @@ class Outlook:
         return (whole + parts) / self._total
 
     def left(self) -> str:
-        done = self.done()
-        if done > self._seen[0]:
-            self._seen = done, self.elapsed
-        done, elapsed = self._seen
-        expected = self._estimate / max(1 - self._before, 1e-9)
-        pace = (self._first * expected + elapsed) / (self._first + done - self._before)
-        return f"about {_duration((1 - done) * pace)} left"
+        """The remaining time, in words."""
+        progress = (self.done() - self._before) / max(1 - self._before, 1e-9)
+        if progress > self._seen[0]:
+            self._seen = progress, self.elapsed
+        progress, elapsed = self._seen
+        whole = (self._first * self._estimate + elapsed) / (self._first + progress)
+        return f"about {_duration((1 - progress) * whole)} left"
 
 
 def _duration(seconds: float) -> str:

@@ -1,7 +1,7 @@
 """Runners: cells in, finished cells in the store. In this process, or over local processes.
 
 Every runner calls `run_cell`, so all of them store the same bytes; what differs is where it runs.
-A runner yields each cell as it is finished or broken, in no particular order.
+A runner yields each cell as it is finished or has failed, in no particular order.
 """
 
 import concurrent.futures
@@ -14,33 +14,42 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import wait
-from typing import Any
 
 import numpy as np
 
+from delightful.lab import modules
 from delightful.lab.cells import Cell
 from delightful.lab.compiling import use_threads
 from delightful.lab.errors import BrokenRunError, LabError
 from delightful.lab.signals import deaf_to_ctrl_c
 from delightful.lab.store import Store
 
-HEARING = 0.5  # seconds until a Ctrl-C is heard
+POLL = 0.5  # seconds between checks for a Ctrl-C
 
 Outcome = float | BrokenRunError
-"""The seconds that a cell took, or why it came to nothing."""
+"""The seconds that a cell took, or why it failed."""
 
 
 def cores() -> int:
-    """How many this process may use, where the system can tell."""
+    """The number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def run_cell(cell: Cell, store: Store) -> float:
-    """Run one cell unless another process has just done so; the seconds it took, 0 if none.
+    """Run one cell and store it, unless another process has just done so.
 
-    What an earlier process did of it is reckoned at the same pace, lest estimates be too small.
+    Args:
+        cell: The cell; a program that can resume starts from its checkpoints.
+        store: Where the curves go.
+
+    Returns:
+        The seconds that the whole cell takes: if it was resumed, scaled up to all of its work. 0 if
+        another process has run it.
+
+    Raises:
+        BrokenRunError: The curves hold NaN or infinity; they are not stored.
     """
     with store.lock(cell):
         if store.state(cell) == "done":
@@ -59,21 +68,29 @@ def run_cell(cell: Cell, store: Store) -> float:
     return seconds
 
 
+def run(cells: Sequence[Cell], store: Store, workers: int) -> Iterator[tuple[Cell, Outcome]]:
+    """Run cells on `workers` processes; each with its outcome as it ends."""
+    return run_here(cells, store) if workers == 1 else run_local(cells, store, workers)
+
+
 def run_here(cells: Sequence[Cell], store: Store) -> Iterator[tuple[Cell, Outcome]]:
-    """One after the other, in this process."""
+    """Run cells one after the other, in this process."""
     use_threads()
     for cell in cells:
         yield cell, _outcome(cell, store)
 
 
 def run_local(cells: Sequence[Cell], store: Store, workers: int) -> Iterator[tuple[Cell, Outcome]]:
-    """Over `workers` processes of this machine, each single-threaded."""
+    """Run cells over `workers` processes of this machine, each single-threaded."""
     use_threads()  # inherited by the workers, before they import jax
     # JAX and polars have threads of their own, and a forked copy of them would hang.
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(min(workers, len(cells)), context, initializer=_start_worker)
+    before = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(
+        min(workers, len(cells)), context, _start_worker, (tuple(modules.LOADED),)
+    )
     try:
-        with deaf_to_ctrl_c():  # so that workers are, from birth: the parent alone decides
+        with deaf_to_ctrl_c():  # so that workers never receive it: the parent alone decides
             futures = {pool.submit(_outcome, cell, store): cell for cell in cells}
         for future in _as_completed(set(futures)):
             yield futures[future], future.result()
@@ -83,15 +100,9 @@ def run_local(cells: Sequence[Cell], store: Store, workers: int) -> Iterator[tup
             "give the same command again, perhaps with fewer --workers."
         ) from None
     finally:
-        processes = list((pool._processes or {}).values())  # shutdown forgets them
-        manager: Any = pool._executor_manager_thread
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in processes:
-            process.terminate()
-        for process in processes:
-            process.join()
-        if manager is not None:  # still at work when Python ends, it would write to a closed pipe
-            manager.join(timeout=5)
+        for process in set(multiprocessing.active_children()) - before:
+            process.terminate()  # also in the middle of a cell, which shutdown would wait for
+        pool.shutdown(cancel_futures=True)
 
 
 def _outcome(cell: Cell, store: Store) -> Outcome:
@@ -102,23 +113,24 @@ def _outcome(cell: Cell, store: Store) -> Outcome:
 
 
 def _as_completed(running: set[Future[Outcome]]) -> Iterator[Future[Outcome]]:
-    """Futures as they are done. Waiting without an end would not hear a Ctrl-C before the next one
-    is: polars' signal handler has waits go on after it, and Python's own comes only then."""
+    """Futures as they are done, with waits of at most POLL seconds.
+
+    A wait without a timeout would delay a Ctrl-C until the next future is done: polars' signal
+    handler restarts the wait, and Python's own handler only runs after it.
+    """
     while running:
-        done, running = concurrent.futures.wait(running, HEARING, FIRST_COMPLETED)
+        done, running = concurrent.futures.wait(running, POLL, FIRST_COMPLETED)
         yield from done
 
 
-def run(cells: Sequence[Cell], store: Store, workers: int) -> Iterator[tuple[Cell, Outcome]]:
-    return run_here(cells, store) if workers == 1 else run_local(cells, store, workers)
-
-
-def _start_worker() -> None:
+def _start_worker(imports: Sequence[str]) -> None:
     threading.Thread(target=_die_with_parent, daemon=True).start()
+    for name in imports:
+        modules.load(name)
 
 
 def _die_with_parent() -> None:
-    """A worker must not outlive a parent that was killed outright."""
+    """End this worker when its parent is killed."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])

@@ -1,4 +1,4 @@
-"""Ctrl-C, and which processes hear it."""
+"""Ctrl-C, and which processes receive it."""
 
 import contextlib
 import signal
@@ -9,21 +9,21 @@ from multiprocessing import resource_tracker
 
 @contextlib.contextmanager
 def deaf_to_ctrl_c() -> Iterator[None]:
-    """Processes that are started meanwhile never hear a Ctrl-C; this one hears it afterwards.
+    """Processes started in this block never receive a Ctrl-C; this one handles it at the end.
 
-    Blocked, not ignored: that is inherited too, and a Ctrl-C is kept and not lost. It may reach
-    another thread, which does not block it, and Python would then interrupt the main thread all the
-    same, in the midst of starting a process: so it is only taken down, too.
+    The signal is blocked rather than ignored: child processes inherit that, and a pending Ctrl-C is
+    not lost. It may still reach a thread that does not block it, and Python would then interrupt
+    the main thread while it starts a process. So the handler only records it meanwhile.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
     resource_tracker.ensure_running()  # now, since it unblocks the signal as it starts
-    heard: list[int] = []
+    received: list[int] = []
     handler = signal.getsignal(signal.SIGINT)
     ours = handler is not None and threading.current_thread() is threading.main_thread()
     if ours:
-        signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
+        signal.signal(signal.SIGINT, lambda number, _: received.append(number))
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -31,5 +31,5 @@ def deaf_to_ctrl_c() -> Iterator[None]:
         if ours:
             signal.signal(signal.SIGINT, handler)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        if heard:
+        if received:
             signal.raise_signal(signal.SIGINT)

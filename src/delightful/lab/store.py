@@ -2,11 +2,11 @@
 
     cells/<id>.parquet   the curves: seed, step, and one column per metric
     cells/<id>.json      the entry: the cell's key, the file's SHA-256, how long it took, a seal
-    unfinished/<id>/     what a cell that can be gone on with has left, until it is finished
+    unfinished/<id>/     the checkpoints of a cell that can be resumed, until it is finished
     events.jsonl         what happened, one line each
 
 Files are written under a temporary name, synced and renamed, the entry last: a cell without a
-sound entry does not exist, and is run again. What is damaged is named and never read as data.
+sound entry does not exist, and is run again. A damaged file is named and never read as data.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ import io
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +36,30 @@ class DamagedError(LabError):
     """A stored cell whose bytes are not those that were written."""
 
 
+_Stamp = tuple[int, int, int]  # size, time of change, inode
+_CLOCK = 2.0  # seconds: the coarsest clock of a file system
+
+
 class Store:
+    """Finished cells in a directory.
+
+    A file is hashed when it is first used, and again only if its size, time of change or inode
+    differs.
+
+    Args:
+        path: The directory; it need not exist before `prepare`.
+    """
+
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
         self.cells = self.path / "cells"
+        self._known: dict[Path, tuple[_Stamp, Any]] = {}  # an entry, or the SHA-256 of curves
+
+    def __reduce__(self) -> tuple[type["Store"], tuple[Path]]:
+        return Store, (self.path,)  # a worker process gets none of what was found
 
     def prepare(self) -> None:
-        """Make the directory, and make sure that it can be written before any work is done."""
+        """Make the directory, and check that it can be written before any work is done."""
         try:
             self.cells.mkdir(parents=True, exist_ok=True)
             probe = self.cells / f".probe.{os.getpid()}.tmp"
@@ -56,11 +73,16 @@ class Store:
             raise cannot_write(self.path, error) from None
 
     def unfinished(self, cell: Cell) -> Path:
+        """The folder of the cell's checkpoints."""
         return self.path / "unfinished" / cell.id
 
     def entry(self, cell: Cell) -> dict[str, Any] | None:
         """The cell's sealed entry, None if it has not been run; raises DamagedError."""
         path = self.cells / f"{cell.id}.json"
+        found: dict[str, Any] | None = self._once(path, lambda: self._parsed(path, cell))
+        return found
+
+    def _parsed(self, path: Path, cell: Cell) -> dict[str, Any] | None:
         data = self._bytes(path)
         if data is None:
             return None
@@ -74,21 +96,33 @@ class Store:
             raise DamagedError(f"{path} is damaged; `delightful run` will redo that cell.")
         return dict(found)
 
+    def _once(self, path: Path, examine: Callable[[], Any]) -> Any:
+        """What `examine` returns; what it returned before if the file has not changed since."""
+        stamp = _stamp(path)
+        if path in self._known and self._known[path][0] == stamp:
+            return self._known[path][1]
+        found = examine()
+        # A change soon after another one may leave the time of change as it was.
+        if time.time() - stamp[1] / 1e9 > _CLOCK:
+            self._known[path] = stamp, found
+        return found
+
     def read(self, cell: Cell) -> pl.DataFrame | None:
         """The cell's curves, None if it has not been run; raises DamagedError."""
-        data = self._data(cell)
-        return None if data is None else pl.read_parquet(data)
+        if not self._is_sound(cell):
+            return None
+        return pl.read_parquet(self._bytes(self.cells / f"{cell.id}.parquet") or b"")
 
-    def _data(self, cell: Cell) -> bytes | None:
-        """The Parquet file, if it is there and holds the very bytes that were written."""
+    def _is_sound(self, cell: Cell) -> bool:
+        """Whether the cell has been run; raises DamagedError."""
         entry = self.entry(cell)
         if entry is None:
-            return None
+            return False
         path = self.cells / f"{cell.id}.parquet"
-        data = self._bytes(path) or b""
-        if hashlib.sha256(data).hexdigest() != entry["sha256"]:
+        sha256 = self._once(path, lambda: hashlib.sha256(self._bytes(path) or b"").hexdigest())
+        if sha256 != entry["sha256"]:
             raise DamagedError(f"{path} is damaged; `delightful run` will redo that cell.")
-        return data
+        return True
 
     def _bytes(self, path: Path) -> bytes | None:
         try:
@@ -101,19 +135,20 @@ class Store:
     def state(self, cell: Cell) -> str:
         """ "done", "missing" or "damaged"."""
         try:
-            return "missing" if self._data(cell) is None else "done"
+            return "done" if self._is_sound(cell) else "missing"
         except DamagedError:
             return "damaged"
 
     def damage(self, cell: Cell) -> str | None:
-        """What is damaged, in a sentence that names the file; None if nothing is."""
+        """A sentence that names the damaged file; None if there is none."""
         try:
-            self._data(cell)
+            self._is_sound(cell)
         except DamagedError as error:
             return str(error)
         return None
 
     def write(self, cell: Cell, curves: Curves, seconds: float) -> None:
+        """Store a finished cell, with the seconds that it took."""
         data = to_parquet(to_table(cell, curves))
         entry = {
             "key": cell.key,
@@ -129,9 +164,15 @@ class Store:
             raise cannot_write(self.path, error) from None
 
     def table(self, cells: Iterable[Cell]) -> pl.DataFrame | None:
-        """All cells' curves in one table, config and roles as columns; None if any is missing.
+        """The curves of several cells in one table.
 
-        A metric that is called like a field of the config, `reward` say, reads `measured_reward`.
+        Args:
+            cells: The cells; they may be of different programs.
+
+        Returns:
+            One row per seed and recorded step: `seed`, `step`, the metrics, the fields of the
+            config, `role`, and `varied` (space-separated). A metric with the name of a field,
+            `reward` say, is called `measured_reward`. None if a cell is missing or there is none.
         """
         parts = []
         for cell in cells:
@@ -149,9 +190,9 @@ class Store:
 
     @contextlib.contextmanager
     def lock(self, cell: Cell) -> Iterator[None]:
-        """Held while a cell is run, so that two processes never do the same work at once.
+        """Hold the cell's lock, so that two processes do not run it at the same time.
 
-        One byte of one file stands for each cell; the system drops it when a process dies.
+        One byte of one file stands for each cell; the system unlocks it when a process dies.
         """
         if fcntl is None:
             yield
@@ -182,7 +223,16 @@ class Store:
             raise cannot_write(self.path, error) from None
 
 
+def _stamp(path: Path) -> _Stamp:
+    try:
+        found = path.stat()
+    except OSError:  # which reading it will report
+        return 0, 0, 0
+    return found.st_size, found.st_mtime_ns, found.st_ino
+
+
 def to_table(cell: Cell, curves: Curves) -> pl.DataFrame:
+    """The curves of a cell as a table: seed, step, and a column per metric."""
     step = np.asarray(curves["step"], dtype=np.int32)
     seeds = np.arange(cell.first_seed, cell.first_seed + cell.seeds, dtype=np.int32)
     columns = {"seed": np.repeat(seeds, step.size), "step": np.tile(step, cell.seeds)}
@@ -195,6 +245,7 @@ def to_table(cell: Cell, curves: Curves) -> pl.DataFrame:
 
 
 def to_parquet(table: pl.DataFrame) -> bytes:
+    """The table as the bytes of a Parquet file."""
     buffer = io.BytesIO()
     table.write_parquet(buffer, compression="zstd")
     return buffer.getvalue()
@@ -221,6 +272,7 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def cannot_write(path: Path, error: OSError) -> LabError:
+    """The error for a place that cannot be written, to be raised."""
     return LabError(
         f"cannot write to {path}: {error.strerror}; free some space or give another folder."
     )

@@ -1,0 +1,148 @@
+"""`delightful doctor`: what is installed, what works, and what to do about the rest.
+
+Extras are judged by the installed versions of what they require, since importing all of it takes
+half a minute. OpenGL is tried in a process of its own.
+"""
+
+import os
+import platform
+import subprocess
+import sys
+from argparse import Namespace
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from packaging.requirements import Requirement
+
+from delightful import __version__
+from delightful.cli.printing import print_json, wrapped
+from delightful.lab.compiling import cache_folder, threads
+from delightful.lab.errors import LabError
+
+_US = "delightful-rl"
+_DRAW = "import mujoco; mujoco.GLContext(16, 16).make_current(); print('drawn', flush=True)"
+
+
+class Check(NamedTuple):
+    """Something that works or not, what was found, and what to do."""
+
+    name: str
+    works: bool
+    found: str
+    advice: str = ""
+
+
+def run(options: Namespace) -> None:
+    """`delightful doctor`."""
+    python = f"{platform.python_version()} ({sys.executable})"
+    packages, checks = _packages(), [*_extras(), *_machine(options)]
+    if options.json:
+        found = [check._asdict() for check in checks]
+        about = {"delightful": __version__, "python": python, "packages": packages}
+        print_json({**about, "checks": found})
+        return
+    print(f"delightful {__version__}, Python {python}")
+    installed = ", ".join(f"{name} {version}" for name, version in packages.items() if version)
+    print(wrapped("installed: ", installed, 2))
+    print(wrapped("", "what works (extras: by the versions installed, none is imported):"))
+    for name, works, text, advice in checks:
+        print(wrapped(f"  {'✓' if works else '✗'} {name}: ", text, 6))
+        if advice:
+            print(wrapped("      → ", advice))
+
+
+def _packages() -> dict[str, str | None]:
+    """The packages that we or an extra of ours require, with their versions."""
+    names = sorted({requirement.name for requirement in _requirements()} - {_US})
+    return {name: _version(name) for name in names}
+
+
+def _requirements() -> list[Requirement]:
+    try:
+        return [Requirement(text) for text in metadata.requires(_US) or ()]
+    except metadata.PackageNotFoundError:
+        return []
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _extras() -> Iterator[Check]:
+    if _version(_US) is None:
+        found = f"{_US} is on Python's path but not installed: what it needs is not known"
+        yield Check("extras", False, found, "pip install --editable . in its folder")
+        return
+    for extra in sorted(metadata.metadata(_US).get_all("Provides-Extra") or ()):
+        lacking = list(dict.fromkeys(_lacking(extra)))
+        advice = f"pip install '{_US}[{extra}]'" if lacking else ""
+        yield Check(f"extra {extra}", not lacking, ", ".join(lacking) or "installed", advice)
+
+
+def _lacking(extra: str) -> Iterator[str]:
+    """What keeps an extra from working."""
+    for requirement in _requirements():
+        if requirement.marker is None or not requirement.marker.evaluate({"extra": extra}):
+            continue
+        version = _version(requirement.name)
+        if requirement.name == _US:
+            for part in sorted(requirement.extras):
+                yield from _lacking(part)
+        elif version is None:
+            yield f"{requirement.name} is not installed"
+        elif not requirement.specifier.contains(version, prereleases=True):
+            yield f"{requirement.name} is {version}, not {requirement.specifier}"
+
+
+def _machine(options: Namespace) -> Iterator[Check]:
+    cache = cache_folder()
+    size = sum(path.stat().st_size for path in cache.rglob("*") if path.is_file())
+    yield Check("cache", True, f"{size / 1e6:.0f} MB in {cache}")
+    try:
+        from delightful.cli.options import store_of
+        from delightful.lab.runners import cores
+        from delightful.paper.mnist import data
+    except ModuleNotFoundError as error:
+        yield Check("lab", False, f"{error.name} is not installed", f"pip install '{_US}[lab]'")
+        return
+    yield Check("cores", True, f"{cores()}, {threads()} thread for each process of a sweep")
+    store = store_of(options)
+    yield Check("store", True, f"{len(list(store.cells.glob('*.json')))} cells in {store.path}")
+    yield _mnist(data)
+    yield _opengl()
+
+
+def _mnist(data: Any) -> Check:
+    folder: Path = data.folder()
+    if not folder.exists():
+        return Check("MNIST", False, f"not in {folder}", "`delightful data mnist` fetches it")
+    try:
+        data.read(folder)
+    except LabError as error:
+        advice = "mend or delete that folder, then give `delightful data mnist`"
+        return Check("MNIST", False, str(error).rstrip("."), advice)
+    return Check("MNIST", True, f"verified, in {folder}")
+
+
+def _opengl() -> Check:
+    if _version("mujoco") is None:
+        return Check("rendering", False, "mujoco is not installed", f"pip install '{_US}[control]'")
+    kind = os.environ.get("MUJOCO_GL", "").replace("disabled", "") or "egl"  # as --render has it
+    done = subprocess.run(
+        [sys.executable, "-c", _DRAW],
+        env={**os.environ, "MUJOCO_GL": kind},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    if "drawn" in done.stdout:  # EGL's own clean-up may crash after it
+        return Check("rendering", True, f"MuJoCo draws with MUJOCO_GL={kind}")
+    said = (done.stderr.strip().splitlines() or [f"its process ended with {done.returncode}"])[-1]
+    advice = "apt-get install libegl1 libgl1; or set MUJOCO_GL=osmesa, with libosmesa6"
+    return Check("rendering", False, said, advice)

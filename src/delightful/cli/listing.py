@@ -1,0 +1,190 @@
+"""`delightful list`: everything there is to run, draw and check; or all about some of it."""
+
+import dataclasses
+from argparse import Namespace
+from typing import Any
+
+from delightful.cli.options import known, store_of
+from delightful.cli.printing import print_json, wrapped
+from delightful.lab.cells import Plan, Sweep
+from delightful.lab.errors import unknown
+from delightful.lab.experiment import Claim, Experiment, Figure
+from delightful.lab.store import Store
+from delightful.paper import EXPERIMENTS
+from delightful.weights import METHODS
+
+Facts = dict[str, Any]  # as JSON; the first is the kind and the name
+
+
+def run(options: Namespace) -> None:
+    """`delightful list`."""
+    store = store_of(options)
+    if not options.names:
+        _everything(store, options.json)
+        return
+    found = _about(options.names, store)
+    if options.json:
+        print_json(found)
+    else:
+        for facts in found:
+            _print(facts)
+
+
+def _everything(store: Store, as_json: bool) -> None:
+    sweeps = known("sweeps")
+    runs = [{"sweep": s.name, **done} for s in sweeps.values() for done in _scales(s, store)]
+    if as_json:
+        experiments = list(map(_listed, EXPERIMENTS.values()))
+        print_json({"experiments": experiments, "runs": runs, "methods": list(METHODS)})
+        return
+    width = max(map(len, [*sweeps, *known("figures"), *known("claims")])) + 1
+    for experiment in EXPERIMENTS.values():
+        print()
+        print(wrapped("", f"{experiment.name}: {experiment.title} ({experiment.section})"))
+        for figure in experiment.figures:
+            print(wrapped(f"  figure  {figure.id:<{width}}", f"{figure.number}: {figure.title}"))
+        for sweep in experiment.sweeps:
+            mine = [r for r in runs if r["sweep"] == sweep.name]
+            print(wrapped(f"  sweep   {sweep.name:<{width}}", f"cells done: {_text(mine)}"))
+        for claim in experiment.claims:
+            print(wrapped(f"  claim   {claim.id:<{width}}", claim.where))
+    print(wrapped("\nmethods: ", ", ".join(METHODS)))
+    print("`delightful list NAME` shows all about one of these")
+
+
+def _listed(experiment: Experiment) -> Facts:
+    return {
+        "name": experiment.name,
+        "title": experiment.title,
+        "section": experiment.section,
+        "figures": [{"id": f.id, "number": f.number, "title": f.title} for f in experiment.figures],
+        "sweeps": [{"name": s.name, "fields": s.fields} for s in experiment.sweeps],
+        "claims": [
+            {"id": c.id, "where": c.where, "sentence": c.sentence} for c in experiment.claims
+        ],
+    }
+
+
+def _scales(sweep: Sweep, store: Store) -> list[Facts]:
+    found = []
+    for scale in sweep.seeds:
+        cells = sweep.cells(Plan(scale))
+        done = sum(store.state(cell) == "done" for cell in cells)
+        found.append({"scale": scale, "cells": len(cells), "done": done})
+    return found
+
+
+# All about some of it
+
+
+def _about(names: list[str], store: Store) -> list[Facts]:
+    """The facts on everything of these names, and on the sweeps that it needs."""
+    sweeps, figures, claims = map(known, ("sweeps", "figures", "claims"))
+    found: list[Facts] = []
+    needed: dict[str, Sweep] = {}
+    for name in names:
+        if not any(name in kind for kind in (EXPERIMENTS, sweeps, figures, claims)):
+            every = [*EXPERIMENTS, *sweeps, *figures, *claims]
+            raise unknown("experiment, sweep, figure or claim", name, every)
+        if name in EXPERIMENTS:
+            found.append(_experiment(EXPERIMENTS[name]))
+        for item in (kind[name] for kind in (figures, claims) if name in kind):
+            found.append(_figure(item) if isinstance(item, Figure) else _claim(item))
+            needed |= {item.sweep.name: item.sweep} if item.sweep else {}
+        needed |= {name: sweeps[name]} if name in sweeps else {}
+    return found + [_sweep(sweep, store) for sweep in needed.values()]
+
+
+def _experiment(experiment: Experiment) -> Facts:
+    return {
+        "experiment": experiment.name,
+        "title": experiment.title,
+        "section": experiment.section,
+        "sweeps": [sweep.name for sweep in experiment.sweeps],
+        "figures": [figure.id for figure in experiment.figures],
+        "claims": [claim.id for claim in experiment.claims],
+        "remarks": list(experiment.remarks),
+        "command": f"delightful reproduce {experiment.name}",
+        "configs": list(map(_config, experiment.configs)),
+    }
+
+
+def _figure(figure: Figure) -> Facts:
+    return {
+        "figure": figure.id,
+        "title": f"{figure.number}: {figure.title}",
+        "caption": figure.caption,
+        "sweep": figure.sweep and figure.sweep.name,
+        "command": f"delightful figure {figure.id}",
+    }
+
+
+def _claim(claim: Claim) -> Facts:
+    run = f"delightful run {claim.sweep.name} && " if claim.sweep else ""
+    return {
+        "claim": claim.id,
+        "where": claim.where,
+        "sentence": claim.sentence,
+        "paper": claim.paper,
+        "sweep": claim.sweep and claim.sweep.name,
+        "command": f"{run}delightful claims {claim.id}",
+    }
+
+
+def _sweep(sweep: Sweep, store: Store) -> Facts:
+    points = sweep.points("paper")
+    configs = [dataclasses.asdict(point.config) for point in points]
+    values = {
+        name: list(dict.fromkeys(c[name] for c in configs if name in c)) for name in sweep.fields
+    }
+    uses = [
+        name
+        for kind in ("figures", "claims")
+        for name, item in known(kind).items()
+        if item.sweep == sweep
+    ]
+    return {
+        "sweep": sweep.name,
+        "program": f"{sweep.program.name}, version {sweep.program.version}",
+        "roles": list(dict.fromkeys(point.role for point in points)),
+        "varies": {name: found for name, found in values.items() if len(found) > 1},
+        "seeds": dict(sweep.seeds),
+        "cells done": _scales(sweep, store),
+        "needs": list(sweep.needs),
+        "used by": list(dict.fromkeys(uses)),
+        "command": f"delightful run {sweep.name}",
+        "configs": [_config(kind) for kind in dict.fromkeys(type(p.config) for p in points)],
+    }
+
+
+def _config(config: type) -> Facts:
+    """The fields of a config class: default, and whether the paper states it or we chose it."""
+    fields = [
+        {"field": field.name, "default": field.default, "source": source, "because": because}
+        for field in dataclasses.fields(config)
+        for source, because in field.metadata.items()
+    ]
+    return {"config": config.__name__, "about": config.__doc__, "fields": fields}
+
+
+def _print(facts: Facts) -> None:
+    (kind, name), *others = facts.items()
+    print(f"{kind} {name}")
+    for key, value in others:
+        if key == "configs":
+            for config in value:
+                print(wrapped(f"  {config['config']}: ", " ".join(config["about"].split()), 4))
+                for field in config["fields"]:
+                    start = f"    {field['field']} = {field['default']}  "
+                    print(wrapped(start, f"{field['source']}: {field['because']}", 6))
+        elif value:
+            print(wrapped(f"  {key}: ", _text(value), 4))
+    print()
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict) and "scale" in value:
+        return "{scale} {done}/{cells}".format(**value)
+    if isinstance(value, dict):
+        return "; ".join(f"{name} ({_text(values)})" for name, values in value.items())
+    return ", ".join(map(_text, value)) if isinstance(value, list) else str(value)

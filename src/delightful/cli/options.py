@@ -1,0 +1,114 @@
+"""What the options and names of a command line mean."""
+
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Iterable
+from typing import Any
+
+from delightful.lab.cells import Cell, Plan, Sweep
+from delightful.lab.errors import LabError, unknown
+from delightful.lab.experiment import Experiment
+from delightful.lab.results import usable
+from delightful.lab.runners import cores
+from delightful.lab.store import Store
+from delightful.paper import EXPERIMENTS
+from delightful.weights import find_method
+
+
+def store_of(options: Namespace) -> Store:
+    """The store of --store, of $DELIGHTFUL_STORE, or results/."""
+    return Store(options.store or os.environ.get("DELIGHTFUL_STORE") or "results")
+
+
+def changes_of(options: Namespace) -> dict[str, str]:
+    """The fields and values of --set."""
+    changes = {}
+    for item in options.set:
+        name, equals, value = item.partition("=")
+        if not equals:
+            raise LabError(f"--set must read FIELD=VALUE, got {item!r}.")
+        changes[name] = value
+    return changes
+
+
+def plan_of(options: Namespace) -> Plan:
+    """The plan of --scale, --seeds, --method, --set and --import."""
+    for spec in options.method:
+        try:
+            find_method(spec.partition(":")[0])
+        except ValueError as error:
+            raise LabError(f"{error}.") from None
+    methods, imports = tuple(options.method), tuple(options.imports)
+    return Plan(options.scale or "quick", options.seeds, methods, changes_of(options), imports)
+
+
+def workers_of(options: Namespace) -> int:
+    """The number of processes."""
+    if options.workers is None:
+        return cores()
+    if options.workers < 1:
+        raise LabError(f"--workers must be at least 1, got {options.workers}.")
+    return int(options.workers)
+
+
+def experiments(names: Iterable[str]) -> list[Experiment]:
+    """Experiments by name; all for no name."""
+    for name in names:
+        if name not in EXPERIMENTS:
+            raise unknown("experiment", name, EXPERIMENTS)
+    return [EXPERIMENTS[name] for name in dict.fromkeys(names)] or list(EXPERIMENTS.values())
+
+
+def known(kind: str) -> dict[str, Any]:
+    """All "sweeps", "figures" or "claims", by id."""
+    items = (item for experiment in EXPERIMENTS.values() for item in getattr(experiment, kind))
+    return {getattr(item, "id", None) or item.name: item for item in items}
+
+
+def pick(names: Iterable[str], kind: str, called: str) -> list[Any]:
+    """Sweeps, figures or claims by their own id or their experiment's name; all for no name.
+
+    Args:
+        names: As the user wrote them.
+        kind: "sweeps", "figures" or "claims".
+        called: What a name should be, for messages.
+
+    Returns:
+        The items, each once.
+    """
+    items = known(kind)
+    picked: dict[str, Any] = {}
+    for name in names:
+        if name in EXPERIMENTS:
+            picked |= {key: item for key, item in items.items() if key.startswith(f"{name}/")}
+        elif name in items:
+            picked[name] = items[name]
+        else:
+            raise unknown(called, name, [*EXPERIMENTS, *items])
+    return list((picked if names else items).values())
+
+
+def runnable(sweeps: list[Sweep], plan: Plan, store: Store, asked: Iterable[str]) -> list[Cell]:
+    """The cells of all sweeps that can run here."""
+    return [c for s in sweeps if can_run(s, plan, store, s.name in asked) for c in s.cells(plan)]
+
+
+def can_run(sweep: Sweep, plan: Plan, store: Store, asked: bool, *, draws: bool = False) -> bool:
+    """Whether the packages that a sweep needs are installed, or all of it has been run.
+
+    Args:
+        sweep: The sweep; if it cannot run, a line on stderr says so.
+        plan: What is to be run of it.
+        store: What has been run.
+        asked: Whether the user named it; then an error says what to install.
+        draws: Whether the runs are to be drawn, for which a part of them may be enough.
+    """
+    if not sweep.missing or all(store.state(cell) == "done" for cell in sweep.cells(plan)):
+        return True
+    if draws and usable(sweep, plan, store):
+        return True
+    if asked:
+        raise LabError(f"{sweep.missing}.")
+    print(f"left out: {sweep.missing}", file=sys.stderr)
+    return False
