@@ -50,6 +50,7 @@ def run(options: Namespace) -> None:
         "report": make_report,
         "reproduce": reproduce,
         "train": train,
+        "play": play,
         "export": export,
         "bench": bench,
         "data": fetch_data,
@@ -256,6 +257,12 @@ def train(options: Namespace) -> None:
     from delightful.cli import train as command
 
     command.run(options, _changes(options))
+
+
+def play(options: Namespace) -> None:
+    from delightful.cli import play as command
+
+    command.run(options)
 
 
 def export(options: Namespace) -> None:

@@ -44,6 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     reproduce = add("reproduce", "run, draw, check and report", names="experiments; default: all")
     train = add("train", "train one agent on a task of control, and watch it")
+    play = add("play", "play a trained policy's episodes, and film them")
     export = add("export", "a sweep's runs as CSV or Parquet", names="one sweep")
     bench = add(
         "bench",
@@ -53,6 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     add("data", "fetch and verify a data set", names="mnist")
 
     _add_training(train)
+    _add_playing(play)
     for command in (listing, run, figure, claims, report, reproduce, export):
         command.add_argument(
             "--store", help="results folder (default: $DELIGHTFUL_STORE or results/)"
@@ -75,10 +77,18 @@ def _add_training(command: argparse.ArgumentParser) -> None:
         "--method", default="dg", metavar="SPEC", help=f"one of {', '.join(METHODS)} (default: dg)"
     )
     command.add_argument("--steps", default="1e6", help="environment steps (default: 1e6)")
+    command.add_argument("--extend", action="store_true", help="train a run on, to more --steps")
     command.add_argument("--seed", type=int, default=0)
     command.add_argument("--out", help="folder of the run (default: one in runs/)")
     command.add_argument("--render", metavar="FILE.mp4", help="film an episode at the end")
     _add_set(command)
+
+
+def _add_playing(command: argparse.ArgumentParser) -> None:
+    command.add_argument("file", help="policy.safetensors of a run of `delightful train`")
+    command.add_argument("--out", metavar="FILE.mp4", help="film the episodes")
+    command.add_argument("--episodes", type=int, default=1, help="how many (default: 1)")
+    command.add_argument("--seed", type=int, default=0)
 
 
 def _add_plan(command: argparse.ArgumentParser) -> None:
