@@ -11,10 +11,7 @@ from delightful.lab.errors import LabError
 def run(options: Namespace) -> None:
     """Play episodes, print their returns, and film them if asked to.
 
-    A task named gym:MODULE:ID imports that module, as gymnasium.make does.
-
-    Args:
-        options: of the command line.
+    A policy of gym:MODULE:ID imports that module, as gymnasium.make does.
     """
     if options.episodes < 1:
         raise LabError(f"--episodes must be at least 1, got {options.episodes}.")

@@ -44,12 +44,7 @@ POLICY = "policy.safetensors"
 
 
 def run(options: Namespace, changes: dict[str, str]) -> None:
-    """Train, or resume, or extend; then write the policy and print what to do with it.
-
-    Args:
-        options: of the command line.
-        changes: to the config, by field.
-    """
+    """Train, resume or extend a run; then write its policy, and print where everything is."""
     config = configured(options, changes)
     if options.render:  # checked now, not after hours of training
         rendering.check(config.task, Path(options.render), "--render")
@@ -90,20 +85,12 @@ def _print_end(config: ControlConfig, folder: Path, records: list[Record], resta
     print(
         f"  policy       {folder / POLICY} (delightful play {policy})\n"
         f"  log          {folder / 'log.jsonl'} (tensorboard --logdir {logs})\n"
-        f"  checkpoint   {folder / 'checkpoint.json'} (--extend and more --steps go on from it)"
+        f"  checkpoint   {folder / 'checkpoint.json'} (to train on: --extend and more --steps)"
     )
 
 
 def extended(config: ControlConfig, folder: Path) -> ControlConfig:
-    """A run's config over more steps, evaluated at the same spacing as before.
-
-    Args:
-        config: gives the steps; they are rounded down to a multiple of the spacing.
-        folder: of the run.
-
-    Returns:
-        The config to resume the run with.
-    """
+    """`config` with the evaluation spacing of the run in `folder`, its steps rounded down to it."""
     entry = read_entry(folder)
     if entry is None:
         raise LabError(f"{folder} has no run to extend: leave out --extend to start one.")
@@ -161,7 +148,7 @@ class Watcher:
         elapsed = max(time.monotonic() - self._started, 1e-9)
         rate = (progress.step - self._first) / elapsed
         last = progress.records[-1] if progress.records else None
-        words = [f"{rate:.0f} steps/s"]
+        words = [f"{rate:.0f} steps/s"] if rate else []
         words += [f"return {last['deterministic']:.1f}"] if last else []
         words += [f"training {progress.training:.1f}"] if progress.training is not None else []
         dropped = sum(record["dropped"] for record in progress.records)
@@ -198,17 +185,9 @@ class Watcher:
 
 
 def remaining(steps: int, rate: float) -> str:
-    """How long so many steps take at a rate: that of this command, so a resumed run's is right.
-
-    Args:
-        steps: environment steps that are left.
-        rate: environment steps per second since this command began.
-
-    Returns:
-        Words, such as "about 5 min left".
-    """
+    """The time for `steps` at `rate` per second, which is this command's own, also on a resume."""
     seconds = steps / rate
-    return f"about {seconds:.0f} s left" if seconds < 90 else f"about {seconds / 60:.0f} min left"
+    return f"about {seconds:.0f} s left" if seconds < 120 else f"about {seconds / 60:.0f} min left"
 
 
 def _write(path: Path, data: bytes) -> None:

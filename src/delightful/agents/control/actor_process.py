@@ -36,14 +36,7 @@ class ActorProcess:
     def __init__(
         self, config: ControlConfig, seed: int, chunk: int = 0, history: np.ndarray | None = None
     ) -> None:
-        """Start the process.
-
-        Args:
-            config: the run's.
-            seed: the run's.
-            chunk: the number of the next chunk to collect.
-            history: actions since the environments were made, (steps, actors, actions).
-        """
+        """Start the process, to collect `chunk` next, after the actions in `history`."""
         self.config, self.seed, self.restarts = config, seed, 0
         self._done = chunk
         self._history = [] if history is None else np.split(history, len(history) // CHUNK or 1)

@@ -35,12 +35,12 @@ class Checkpoint:
     """The checkpoint of one run, in a folder of its own."""
 
     def __init__(self, folder: Path, run: Mapping[str, Any], *, extend: bool = False) -> None:
-        """Open the folder, which may be empty.
+        """Open a folder, which may be empty.
 
         Args:
             folder: where the files are.
             run: says, as JSON, which run it is; a checkpoint of another run is refused.
-            extend: accept one whose config differs in its length only.
+            extend: accept one of the same run with fewer steps.
         """
         self.folder, self._run = folder, dict(run)
         self._pieces: list[dict[str, Any]] = []  # of replay: first and last chunk, file, SHA-256
@@ -85,9 +85,9 @@ class Checkpoint:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             if new:
-                joined = Transitions(*map(np.concatenate, zip(*new, strict=True)))
+                joined = map(np.concatenate, zip(*new, strict=True))
+                data = to_bytes(Transitions(*joined)._asdict(), {})
                 first, last = chunk - len(new), chunk - 1
-                data = to_bytes(joined._asdict(), {})
                 piece = self._write(f"replay-{first:07d}-{last:07d}.safetensors", data)
                 pieces.append({"first": first, "last": last, **piece})
             state = self._write(f"state-{chunk:07d}.safetensors", to_bytes(arrays, metadata))
@@ -142,16 +142,9 @@ class Checkpoint:
 
 
 def read_entry(folder: Path) -> dict[str, Any] | None:
-    """The content of a folder's checkpoint.json: version, run, state and replay.
+    """What checkpoint.json says, None if there is none: version, run, state and replay.
 
-    Args:
-        folder: of a run.
-
-    Returns:
-        The entry; None if there is none.
-
-    Raises:
-        CheckpointError: if it is damaged or of another version.
+    A damaged one, or one of another version, raises CheckpointError.
     """
     path = folder / "checkpoint.json"
     try:
@@ -176,16 +169,7 @@ def read_entry(folder: Path) -> dict[str, Any] | None:
 
 
 def share(config: ControlConfig, seeds: np.ndarray, folder: Path) -> float:
-    """The fraction of these runs that is done, by their checkpoints in a cell's folder.
-
-    Args:
-        config: the runs'.
-        seeds: one run each, in the folder of its number.
-        folder: the cell's.
-
-    Returns:
-        From 0 to 1.
-    """
+    """The fraction of these runs that is done, by their checkpoints in a cell's folder."""
     done = [_chunks(folder / str(seed) / "checkpoint.json") for seed in seeds]
     return sum(done) / len(done) / config.chunks
 

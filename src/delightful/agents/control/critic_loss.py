@@ -29,17 +29,7 @@ class RewardStatistics(NamedTuple):
 def update_statistics(
     config: ControlConfig, statistics: RewardStatistics, transitions: Transitions, steps: jax.Array
 ) -> RewardStatistics:
-    """Average in a batch of rewards; at first, plain means of all batches so far.
-
-    Args:
-        config: gives the decay of the averages.
-        statistics: the averages before.
-        transitions: the batch.
-        steps: learner steps so far.
-
-    Returns:
-        The averages after.
-    """
+    """The averages after another batch; in the first learner steps, means of all batches so far."""
     rate = jnp.maximum(1 - config.reward_decay, 1 / (steps + 1))
 
     def follow(average: jax.Array, values: jax.Array) -> jax.Array:

@@ -25,20 +25,8 @@ from delightful.agents.control.gaussian import Weights, policy
 from delightful.lab.compiling import separate
 
 MEASURED = (
-    "inverted",
-    "surprisal",
-    "gate_good",
-    "gate_bad",
-    "advantage",
-    "weight",
-    "clipped",
-    "deviation",
-    "kl",
-    "kl_deviation",
-    "critic_loss",
-    "trace",
-    "skipped",
-    "reward_scale",
+    *("inverted", "surprisal", "gate_good", "gate_bad", "advantage", "weight", "clipped"),
+    *("deviation", "kl", "kl_deviation", "critic_loss", "trace", "skipped", "reward_scale"),
 )
 """The diagnostics of a learner step, in the order in which a run records them."""
 
@@ -57,17 +45,7 @@ class Learner(NamedTuple):
 
 
 def initial(config: ControlConfig, seed: int, observed: int, actions: int) -> Learner:
-    """A learner before its first step.
-
-    Args:
-        config: gives the networks' width.
-        seed: determines the initial weights.
-        observed: length of an observation.
-        actions: length of an action.
-
-    Returns:
-        Its state.
-    """
+    """A learner before its first step, for observations and actions of these lengths."""
     for_actor, for_critic = jax.random.split(jax.random.key(seed))
     actor = networks.initial_actor(for_actor, config, observed, actions)
     critic = networks.initial_critic(for_critic, config, observed, actions)
@@ -141,17 +119,9 @@ def step(
     memory: replay.Replay,
     key: jax.Array,
 ) -> tuple[Learner, dict[str, jax.Array]]:
-    """One update of critic and actor from one batch of replayed sequences.
+    """One update of critic and actor from a batch of replayed sequences, and its diagnostics.
 
-    Args:
-        config: the run's.
-        options: the method's own hyperparameters.
-        learner: the state before.
-        memory: the replay buffer.
-        key: random key of this step.
-
-    Returns:
-        The state after, and the step's diagnostics.
+    `options` are the method's own hyperparameters.
     """
     pick, sampling = jax.random.split(key)
     transitions = replay.sample(memory, pick, config.sequences, config.length)

@@ -26,13 +26,7 @@ FRAMES = 30  # per second, at most
 
 
 def check(task: str, path: Path, option: str) -> None:
-    """Refuse a film that could not be drawn or written, before there is anything to film.
-
-    Args:
-        task: what is to be filmed.
-        path: the mp4 file.
-        option: of the command line, which named the file.
-    """
+    """Raise LabError if the task cannot be filmed to `path`, which an option of a command named."""
     if path.suffix != ".mp4":
         raise LabError(f"{option} must name an .mp4 file, got {path}.")
     if find_spec("imageio_ffmpeg") is None:
@@ -64,17 +58,7 @@ def play(policy: Policy, seed: int, episodes: int = 1) -> list[float]:
 
 
 def render(policy: Policy, seed: int, path: Path, episodes: int = 1) -> list[float]:
-    """The same as `play`, filmed.
-
-    Args:
-        policy: also names the task.
-        seed: determines how the episodes begin.
-        path: the mp4 file, which is written whole or not at all.
-        episodes: how many, one after the other.
-
-    Returns:
-        Their returns, which are those of `play`.
-    """
+    """The same as `play`, filmed to an mp4 file, which is written whole or not at all."""
     returns: list[float] = _in_own_process(_film, policy, seed, path, episodes)
     return returns
 

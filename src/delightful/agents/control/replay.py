@@ -16,40 +16,18 @@ class Replay(NamedTuple):
 
 
 def empty(slots: int, actors: int, observed: int, actions: int) -> Replay:
-    """A buffer without transitions.
-
-    Args:
-        slots: transitions per actor that it holds.
-        actors: how many actors write to it.
-        observed: length of an observation.
-        actions: length of an action.
-
-    Returns:
-        The buffer.
-    """
-    one = jnp.zeros((slots, actors))
-    transitions = Transitions(
-        jnp.zeros((slots, actors, observed)),
-        jnp.zeros((slots, actors, actions)),
-        one,
-        one.copy(),
-        one.copy(),
-        one.copy(),
+    """A buffer of `slots` transitions per actor, for observations and actions of these lengths."""
+    transitions = Transitions.zeros(
+        jnp, time=slots, actors=actors, observed=observed, actions=actions
     )
     return Replay(transitions, jnp.zeros((), jnp.int32))
 
 
 @jax.jit(donate_argnums=0)
 def add(replay: Replay, new: Transitions) -> Replay:
-    """Append transitions; `replay` is donated and must not be used again.
+    """The buffer with the transitions that follow; `replay` is donated: do not use it again.
 
-    Args:
-        replay: the buffer; its slots are a multiple of the number of new transitions, so that
-            none of the writes wraps around.
-        new: transitions that follow those written last, of every actor.
-
-    Returns:
-        The buffer with them.
+    Its slots must be a multiple of their number, so that no write wraps around.
     """
     slots, count = replay.transitions.reward.shape[0], new.reward.shape[0]
     if slots % count:

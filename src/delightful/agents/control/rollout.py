@@ -92,23 +92,12 @@ class Actors:
         self._returns = np.zeros(count)
 
     def restore(self, actions: np.ndarray) -> None:
-        """Repeat all actions since the environments were made.
-
-        Args:
-            actions: (steps, actors, actions), of whole chunks.
-        """
+        """Repeat all actions since the environments were made, (steps, actors, actions)."""
         for part in actions.reshape(-1, CHUNK, *actions.shape[1:]):
             self._collect(_repeated(part))
 
     def collect(self, weights: Mapping[str, Any] | None) -> tuple[Transitions, Episodes]:
-        """Collect the next chunk.
-
-        Args:
-            weights: of the policy; None for uniform actions.
-
-        Returns:
-            CHUNK transitions per actor, and the episodes that ended among them.
-        """
+        """Collect the next chunk with the policy of these weights, or uniformly without any."""
         rng = generator(self.seed, 2, self.chunk)
         if weights is None:
             return self._collect(uniform(rng, self.actions))
@@ -117,7 +106,13 @@ class Actors:
     def _collect(self, act: Act) -> tuple[Transitions, Episodes]:
         if self.chunk % RESTART == 0 and self.chunk:
             self._begin()
-        found = self._empty()
+        found = Transitions.zeros(
+            np,
+            time=CHUNK,
+            actors=self.config.actors,
+            observed=self.observed,
+            actions=self.actions,
+        )
         returns: list[float] = []
         dropped = 0
         for t in range(CHUNK):
@@ -142,15 +137,3 @@ class Actors:
         if self.chunk % RESTART == 0:  # what would have followed the last transition is never seen
             found.valid[-1] = 0
         return found, Episodes(returns, dropped)
-
-    def _empty(self) -> Transitions:
-        count = self.config.actors
-        one = np.zeros((CHUNK, count), np.float32)
-        return Transitions(
-            np.zeros((CHUNK, count, self.observed), np.float32),
-            np.zeros((CHUNK, count, self.actions), np.float32),
-            one,
-            one.copy(),
-            one.copy(),
-            one.copy(),
-        )

@@ -33,7 +33,7 @@ BETWEEN_CHECKPOINTS = 60.0  # seconds; a run's numbers do not depend on it
 
 
 class Progress(NamedTuple):
-    """How far a run is, as `watch` is told after every chunk."""
+    """How far a run is, reported to `watch` after every chunk."""
 
     step: int
     training: float | None  # mean return of the training episodes since the last record
@@ -92,11 +92,7 @@ class Session:
     def advance(self, *, last: bool = False) -> Transitions:
         """Learn from the chunk that the actors have collected, while they collect the next.
 
-        Args:
-            last: whether no chunk follows.
-
-        Returns:
-            The chunk.
+        Returns that chunk; `last` if no other follows.
         """
         config, run = self.config, self.run
         transitions, episodes = self.actors.collected()
@@ -122,17 +118,7 @@ class Session:
 def begin(
     config: ControlConfig, seed: int, actors: ActorProcess, checkpoint: Checkpoint | None = None
 ) -> Session:
-    """Start a run, or resume the one that a checkpoint holds.
-
-    Args:
-        config: the run's.
-        seed: the run's.
-        actors: at the same chunk as the checkpoint.
-        checkpoint: where to resume from, if it exists.
-
-    Returns:
-        The session; no chunk has been requested yet.
-    """
+    """A new run, or the one that a checkpoint holds; its first chunk is still to be requested."""
     learner = learning.initial(config, seed, actors.observed, actors.actions)
     memory = replay.empty(_slots(config), config.actors, actors.observed, actors.actions)
     if checkpoint is None or not checkpoint.exists:
@@ -238,12 +224,12 @@ def _slots(config: ControlConfig) -> int:
 
 
 def _step(config: ControlConfig, chunk: int) -> int:
-    """Environment steps after so many chunks; a reset counts as one."""
+    """Environment steps after `chunk` chunks; a reset counts as one."""
     return chunk * CHUNK * config.actors
 
 
 def _updates(config: ControlConfig, chunk: int) -> int:
-    """Learner steps after so many chunks."""
+    """Learner steps after `chunk` chunks."""
     return max(0, _step(config, chunk) - config.random_steps) // config.every
 
 

@@ -54,16 +54,7 @@ class Settings:
 
 
 def agent(library: str, settings: Settings, seed: int) -> Any:
-    """SAC with as many updates per environment step as our runs.
-
-    Args:
-        library: "sb3" or "sbx".
-        settings: its task and hyperparameters.
-        seed: determines its random numbers and its environments'.
-
-    Returns:
-        The library's agent, not yet trained.
-    """
+    """SAC of "sb3" or "sbx", with as many updates per environment step as our runs."""
     from stable_baselines3.common.vec_env import DummyVecEnv
 
     if library == "sb3":
@@ -89,16 +80,7 @@ def agent(library: str, settings: Settings, seed: int) -> Any:
 
 
 def trainer(library: str, settings: Settings, steps: int) -> Callable[[], object]:
-    """A function that trains one agent for `steps` environment steps more at each call.
-
-    Args:
-        library: "sb3" or "sbx".
-        settings: the agent's task and hyperparameters.
-        steps: per call.
-
-    Returns:
-        The function; everything that it calls is compiled.
-    """
+    """A function, compiled, that trains one agent for `steps` environment steps at each call."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         sac = agent(library, settings, 0)

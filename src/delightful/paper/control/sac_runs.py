@@ -16,15 +16,7 @@ from delightful.paper.control.train import curves
 
 
 def run(config: SacConfig, seeds: np.ndarray) -> Curves:
-    """Train SBX's SAC once per seed.
-
-    Args:
-        config: of the runs.
-        seeds: one run each.
-
-    Returns:
-        Along training, the returns of the mean action, and the episodes dropped because of NaN.
-    """
+    """Returns of the mean action along SBX's training, and episodes dropped because of NaN."""
     return curves(partial(train, config), f"{config.task}, {config.agent}", seeds)
 
 
@@ -52,23 +44,9 @@ def settings(config: SacConfig) -> sac.Settings:
 def evaluate(
     agent: Any, config: SacConfig, seed: int, number: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Returns of the mean action, and which episodes stayed finite; by dm_control, as in training.
-
-    Args:
-        agent: SBX's.
-        config: the run's.
-        seed: the run's.
-        number: of the evaluation.
-
-    Returns:
-        As `episode_returns`.
-    """
-    evaluated = environments.make(
-        config.task,
-        config.episodes,
-        int(generator(seed, 3, number).integers(2**31)),
-        engine="dm_control",
-    )
+    """Returns of the mean action, and which episodes stayed finite; stepped as in training."""
+    start = int(generator(seed, 3, number).integers(2**31))
+    evaluated = environments.make(config.task, config.episodes, start, engine="dm_control")
     return episode_returns(
         evaluated, config.episodes, lambda seen: agent.predict(seen, deterministic=True)[0]
     )

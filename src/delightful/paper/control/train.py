@@ -14,35 +14,14 @@ from delightful.lab.cells import Curves
 
 
 def run(config: ControlConfig, seeds: np.ndarray, folder: Path | None = None) -> Curves:
-    """Train once per seed, resuming runs that were stopped.
-
-    Args:
-        config: of the runs.
-        seeds: one run each.
-        folder: where checkpoints are kept, in one folder per seed.
-
-    Returns:
-        Every metric of the runs' records, along training.
-    """
+    """Train once per seed, resuming runs that were stopped from their checkpoints in `folder`."""
     config.check()
-    return curves(
-        lambda seed: _resumed(config, seed, folder and folder / str(seed)),
-        f"{config.task}, {config.method}",
-        seeds,
-    )
+    name = f"{config.task}, {config.method}"
+    return curves(lambda seed: _resumed(config, seed, folder and folder / str(seed)), name, seeds)
 
 
 def curves(train: Callable[[int], list[Record]], name: str, seeds: np.ndarray) -> Curves:
-    """The records of several seeds as arrays; episodes dropped because of NaN are reported.
-
-    Args:
-        train: seed -> records, the same steps for every seed.
-        name: of the runs, for messages.
-        seeds: one run each.
-
-    Returns:
-        `step`, and each metric of shape (seeds, records).
-    """
+    """The records of several seeds as curves; episodes dropped because of NaN are reported."""
     runs = []
     for seed in map(int, seeds):
         records = train(seed)

@@ -33,16 +33,7 @@ def make(task: str, count: int, seed: int, *, engine: str = "") -> VectorEnviron
 
 
 def make_task(task: str, seed: int, *, render: bool = False) -> Task:
-    """One environment, which can also be rendered.
-
-    Args:
-        task: as in `make`.
-        seed: determines its random numbers.
-        render: whether images of it will be asked for.
-
-    Returns:
-        The environment, not yet reset.
-    """
+    """One environment, not yet reset; `render` if it will be asked for images."""
     if task.startswith(GYM):
         return GymTask(task.removeprefix(GYM), seed, render=render)
     return SuiteTask(task, seed)
