@@ -155,7 +155,8 @@ class Watcher:
         words += [f"{dropped:.0f} episodes dropped (NaN)"] if dropped else []
         self.restarts = progress.restarts
         words += [f"actors restarted {self.restarts}×"] if self.restarts else []
-        words += [remaining(self.config.steps - progress.step, rate)] if rate else []
+        left = self.config.steps - progress.step
+        words += [remaining(left, rate)] if rate and left else []
         self._bar.update(0, completed=progress.step, said=", ".join(words))
         if len(progress.records) != self._seen:
             self.write(progress.records)

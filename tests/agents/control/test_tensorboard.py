@@ -57,9 +57,12 @@ def test_a_full_disk_does_not_stop_a_run(tmp_path, monkeypatch):
 
     board = TensorBoard(tmp_path)
     board.add([{"step": 1.0, "loss": 0.0}])
-    file = board._writer.file_writer.event_writer._ev_writer
-    monkeypatch.setattr(file, "write_event", full)
-    monkeypatch.setattr(file, "flush", full)
+    events = board._writer.file_writer.event_writer
+    monkeypatch.setattr(events._ev_writer, "write_event", full)
+    monkeypatch.setattr(events._ev_writer, "flush", full)
+    board.add([{"step": float(step), "loss": 0.0} for step in range(100)])
+    events._worker.join(timeout=30)
+    assert not events._worker.is_alive()
     board.add([{"step": float(step), "loss": 0.0} for step in range(100)])
     with pytest.raises(LabError, match="No space left on device"):
         board.close()
