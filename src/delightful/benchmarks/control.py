@@ -1,10 +1,10 @@
-"""Control: acting alone, learning alone and both together; and beside other libraries' SAC.
+"""Control: acting alone, learning alone, both together; and third-party SAC.
 
-Ours is DG at its defaults, but for a replay and random steps that a short run can fill.
+Ours is DG at its defaults, but for a replay buffer and random steps that a short run can fill.
 Stable-Baselines3's and SBX's SAC have the same task, networks of 2 × 256 units, batches of 256 and
 as many updates per environment step of 4 environments, which they step as their users do,
 dm_control through Gymnasium's interface. SAC is another algorithm: it has two critics, and takes
-gradients through them; DG values four draws at each of its states.
+gradients through them; DG values four sampled actions at each of its states.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ LIBRARIES = {"sb3": "stable_baselines3", "sbx": "sbx"}
 def measure(
     tasks: tuple[str, ...] = TASKS, chunks: int = 5, rounds: int = 5, **changes: Any
 ) -> dict[str, Any]:
-    """chunks: how many of ours, 364 steps each, make a round; changes: to our config."""
+    """Time our agent and third-party SAC, in `rounds` of `chunks`, 364 environment steps each."""
     for package in (*LIBRARIES.values(), "dm_control"):
         if find_spec(package) is None:
             raise LabError(f"bench control needs {package}: pip install 'delightful-rl[sac]'.")
@@ -49,13 +49,13 @@ def _of_task(task: str, chunks: int, rounds: int, changes: dict[str, Any]) -> di
     steps = chunks * CHUNK * config.actors
     with ActorProcess(config, 0) as actors:
         together, acting, learning = _ours(config, actors, chunks)
-        together()  # compiles, and fills the memory
+        together()  # compiles, and fills the replay buffer
         parts = {"acting": acting, "learning": learning}
         alone = {
             name: np.array([seconds(part) for _ in range(rounds)]) for name, part in parts.items()
         }
         slower = parts[max(alone, key=lambda name: float(np.median(alone[name])))]
-        # In turn, as with the others below: a machine's speed drifts.
+        # In turn, as with SAC below: a machine's speed drifts.
         overlap, interval = _middle(np.divide(*alternating(together, slower, rounds)))
         evaluations = [seconds(lambda: _evaluate(config, actors)) for _ in range(rounds)]
         ours: dict[str, list[float]] = {}
@@ -81,11 +81,11 @@ def _of_task(task: str, chunks: int, rounds: int, changes: dict[str, Any]) -> di
 
 
 def _evaluate(config: Any, actors: Any) -> None:
-    """As `delightful train` does every so often; a run waits for most of it."""
-    from delightful.agents.control import learning, training
+    """As `delightful train` does at every evaluation step; a run waits for most of it."""
+    from delightful.agents.control import learner, training
 
-    learner = learning.start(config, 0, actors.observed, actors.actions)
-    actors.evaluate(1, training.weights(learner))
+    untrained = learner.initial(config, 0, actors.observed, actors.actions)
+    actors.evaluate(1, training.weights(untrained))
     actors.evaluated()
 
 
@@ -93,7 +93,8 @@ def _ours(
     config: Any, actors: Any, chunks: int
 ) -> tuple[Callable[[], object], Callable[[], object], Callable[[], object]]:
     """Both together as a run does them, acting alone, and learning alone; `chunks` of them."""
-    from delightful.agents.control import learning, training
+    from delightful.agents.control import training
+    from delightful.agents.control.learner import learn
     from delightful.agents.control.transitions import CHUNK
 
     session = training.begin(config, 0, actors)
@@ -109,14 +110,14 @@ def _ours(
             actors.collect(training.weights(session.run.learner))
             actors.collected()
 
-    def learn() -> None:
+    def learning() -> None:
         learner = session.run.learner
         for _ in range(chunks):
             updates = CHUNK * config.actors // config.every
-            learner, _ = learning.learn(config, learner, session.memory, 0, updates)
+            learner, _ = learn(config, learner, session.memory, 0, updates)
         training.weights(learner)  # waits for it
 
-    return together, act, learn
+    return together, act, learning
 
 
 def _middle(ratios: np.ndarray) -> tuple[float, list[float]]:
@@ -125,6 +126,7 @@ def _middle(ratios: np.ndarray) -> tuple[float, list[float]]:
 
 
 def describe(figures: dict[str, Any]) -> str:
+    """The figures of `measure` as text, with the goals."""
     lines = ["DG on control, environment steps per second; SAC with as many updates per step"]
     for task, found in figures["tasks"].items():
         lines += [

@@ -138,11 +138,23 @@ COMMANDS = {
                 "help": f"one of {', '.join(METHODS)} or of --import (default: dg)",
             },
             "--steps": {"default": "1e6", "help": "environment steps (default: 1e6)"},
+            "--extend": {"action": "store_true", "help": "train a run on, to more --steps"},
             "--seed": {"type": int, "default": 0, "metavar": "N", "help": "(default: 0)"},
             "--out": {"metavar": "FOLDER", "help": "folder of the run (default: one in runs/)"},
             "--render": {"metavar": "FILE.mp4", "help": "film an episode at the end"},
             **_SET,
             **_IMPORT,
+        },
+    ),
+    "play": Command(
+        "play episodes of a trained policy, and film them",
+        "play:run",
+        "delightful play runs/cheetah-run-dg-seed1/policy.safetensors --out cheetah.mp4",
+        {
+            "file": {"help": "policy.safetensors of a run of `delightful train`"},
+            "--out": {"metavar": "FILE.mp4", "help": "film the episodes"},
+            "--episodes": {"type": int, "default": 1, "metavar": "N", "help": "(default: 1)"},
+            "--seed": {"type": int, "default": 0, "metavar": "N", "help": "(default: 0)"},
         },
     ),
     "export": Command(

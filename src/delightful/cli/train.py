@@ -1,30 +1,34 @@
-"""`delightful train`: one run, watched. Its folder holds all that there is to know of it.
+"""`delightful train`: one run, with its progress shown. Its folder holds all that it leaves.
 
-log.jsonl      one line per evaluation
-tensorboard/   the same, for TensorBoard
-policy.bin     the actor it ended with, and its config
-checkpoint.json, *.bin   what it goes on from when the same command is given again
+policy.safetensors   the actor at the end, and its config: for `load_policy` and `delightful play`
+log.jsonl            one line per evaluation
+tensorboard/         the same, for TensorBoard
+checkpoint.json, state-*.safetensors, replay-*.safetensors
+                     resumed from when the same command is given again, or one with --extend: so
+                     a finished run keeps its replay buffer too
 """
 
 import json
+import shlex
 import signal
 import sys
 import time
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn
 
 from delightful.agents.control import rendering, training
+from delightful.agents.control.checkpoints import read_entry
 from delightful.agents.control.config import ControlConfig
-from delightful.agents.control.serialization import flatten, pack
-from delightful.agents.control.tensorboard import Board
+from delightful.agents.control.policy import Policy, policy_bytes
+from delightful.agents.control.tensorboard import TensorBoard
 from delightful.agents.control.training import Record
 from delightful.lab.config import canonical, change, whole_number
 from delightful.lab.errors import LabError
@@ -32,41 +36,73 @@ from delightful.lab.store import cannot_write, write_whole
 
 try:
     import fcntl
-except ImportError:  # Windows: two runs in one folder are not told apart
+except ImportError:  # Windows: two processes in one folder are not noticed
     fcntl = None  # type: ignore[assignment]
 
-EVALUATED_EVERY = 10_000  # steps
+EVALUATED_EVERY = 10_000  # environment steps
+POLICY = "policy.safetensors"
 
 
 def run(options: Namespace, changes: dict[str, str]) -> None:
+    """Train, resume or extend a run; then write its policy, and print where everything is."""
     config = configured(options, changes)
-    if options.render:
-        rendering.check(config, Path(options.render))  # now, not after hours of training
+    if options.render:  # checked now, not after hours of training
+        rendering.check(config.task, Path(options.render), "--render")
     name = f"{config.task}-{config.method}-seed{options.seed}".replace(":", "-")
     folder = Path(options.out or Path("runs") / name)
+    if options.extend:
+        config = extended(config, folder)
     console = Console(stderr=True, highlight=False, soft_wrap=True, markup=False)
     console.print(f"{config.task}, {config.method}, {config.steps:,} steps: {folder}")
-    with _alone(folder), closing(Board(folder / "tensorboard")) as board:
-        watcher = Watcher(config, folder, console, board)
-        with watcher.watching(), _told_to_stop(watcher):
-            records, weights = training.train(config, options.seed, folder, watcher)
+    with _locked(folder), closing(TensorBoard(folder / "tensorboard")) as tensorboard:
+        watcher = Watcher(config, folder, console, tensorboard)
+        with watcher.watching(), _stopping(watcher):
+            records, weights = training.train(
+                config, options.seed, folder, watcher, extend=options.extend
+            )
         watcher.write(records)
     if watcher.stopped and len(records) < config.records:
         raise LabError("stopped; give the same command again to go on.")
-    policy = pack({"config": asdict(config)}, flatten(weights))
-    _written(folder / "policy.bin", policy)
+    policy = Policy(config, weights)
+    _write(folder / POLICY, policy_bytes(policy))
+    _print_end(config, folder, records, watcher.restarts)
+    if options.render:
+        rendering.render(policy, options.seed, Path(options.render))
+        print(f"  an episode   {options.render}")
+
+
+def _print_end(config: ControlConfig, folder: Path, records: list[Record], restarts: int) -> None:
     last = records[-1]
     dropped = sum(int(record["dropped"]) for record in records)
     print(
         f"{config.task} after {config.steps:,} steps: return {last['deterministic']:.1f} with the "
-        f"mean action, {last['stochastic']:.1f} with drawn ones (means of {config.episodes} "
+        f"mean action, {last['stochastic']:.1f} with sampled ones (means of {config.episodes} "
         f"episodes each)"
         + (f"; {dropped} episodes dropped, in which the simulator gave NaN" if dropped else "")
-        + (f"; actors started again {watcher.restarts}×" if watcher.restarts else "")
+        + (f"; actors restarted {restarts}×" if restarts else "")
     )
-    if options.render:
-        rendering.render(config, weights, options.seed, Path(options.render))
-        print(f"an episode of it: {options.render}")
+    policy, logs = (shlex.quote(str(folder / name)) for name in (POLICY, "tensorboard"))
+    print(
+        f"  policy       {folder / POLICY} (delightful play {policy})\n"
+        f"  log          {folder / 'log.jsonl'} (tensorboard --logdir {logs})\n"
+        f"  checkpoint   {folder / 'checkpoint.json'} (to train on: --extend and more --steps)"
+    )
+
+
+def extended(config: ControlConfig, folder: Path) -> ControlConfig:
+    """`config` with the evaluation spacing of the run in `folder`, its steps rounded down to it."""
+    entry = read_entry(folder)
+    if entry is None:
+        raise LabError(f"{folder} has no run to extend: leave out --extend to start one.")
+    before, done = (entry["run"]["config"][name] for name in ("steps", "records"))
+    interval = before // done
+    records = config.steps // interval
+    if config.steps != before and records <= done:
+        raise LabError(
+            f"--steps must be at least {before + interval:,} to extend the run in {folder}, which "
+            f"has {before:,} and is evaluated every {interval:,}; got {config.steps:,}."
+        )
+    return replace(config, steps=records * interval, records=records)
 
 
 def configured(options: Namespace, changes: dict[str, str]) -> ControlConfig:
@@ -76,8 +112,9 @@ def configured(options: Namespace, changes: dict[str, str]) -> ControlConfig:
         raise LabError(f"--steps must be at least 1, got {options.steps}.")
     if not 0 <= options.seed < 2**31:
         raise LabError(f"--seed must be at least 0 and below 2**31, got {options.seed}.")
-    if find_spec("tensorboardX") is None:
-        raise LabError("train needs tensorboardX: pip install 'delightful-rl[control]'.")
+    for package in ("safetensors", "tensorboardX"):
+        if find_spec(package) is None:
+            raise LabError(f"train needs {package}: pip install 'delightful-rl[control]'.")
     records = max(1, steps // EVALUATED_EVERY)
     config = ControlConfig(
         method=options.method, task=options.task, steps=steps - steps % records, records=records
@@ -91,17 +128,17 @@ def configured(options: Namespace, changes: dict[str, str]) -> ControlConfig:
 
 @dataclass
 class Watcher:
-    """Shows a run to a person, keeps its log, and tells it to stop."""
+    """Shows a run's progress, writes its log, and stops it on Ctrl-C."""
 
     config: ControlConfig
     folder: Path
     console: Console
-    board: Board
+    tensorboard: TensorBoard
     stopped: bool = False
     restarts: int = 0  # of the actors' process
     _seen: int | None = None  # records written by this command
     _started: float = field(default_factory=time.monotonic)
-    _first: int | None = None  # the step at which this command began
+    _first: int | None = None  # the step after this command's first chunk
     _bar: Any = None
 
     def __call__(self, progress: training.Progress) -> bool:
@@ -111,28 +148,28 @@ class Watcher:
         elapsed = max(time.monotonic() - self._started, 1e-9)
         rate = (progress.step - self._first) / elapsed
         last = progress.records[-1] if progress.records else None
-        words = [f"{rate:.0f} steps/s"]
+        words = [f"{rate:.0f} steps/s"] if rate else []
         words += [f"return {last['deterministic']:.1f}"] if last else []
         words += [f"training {progress.training:.1f}"] if progress.training is not None else []
         dropped = sum(record["dropped"] for record in progress.records)
         words += [f"{dropped:.0f} episodes dropped (NaN)"] if dropped else []
         self.restarts = progress.restarts
         words += [f"actors restarted {self.restarts}×"] if self.restarts else []
+        left = self.config.steps - progress.step
+        words += [remaining(left, rate)] if rate and left else []
         self._bar.update(0, completed=progress.step, said=", ".join(words))
         if len(progress.records) != self._seen:
             self.write(progress.records)
             if last and not self.console.is_terminal:
-                left = (self.config.steps - progress.step) / max(rate, 1e-9)
-                words.append(f"about {left / 60:.0f} min left")
                 self.console.print(f"{progress.step:,} steps, {', '.join(words)}")
         return self.stopped
 
     @contextmanager
     def watching(self) -> Iterator[None]:
+        """Show a progress bar, if there is a terminal."""
         columns = (
             TextColumn("{task.completed:,.0f} steps"),
             BarColumn(),
-            TimeRemainingColumn(),
             TextColumn("{task.fields[said]}"),
         )
         with Progress(*columns, console=self.console, disable=not self.console.is_terminal) as bar:
@@ -141,14 +178,20 @@ class Watcher:
             yield
 
     def write(self, records: list[Record]) -> None:
-        """The log, whole, and TensorBoard's, to which new records are added."""
+        """Write the log, and add new records to TensorBoard's."""
         lines = [json.dumps(record) for record in records]
-        _written(self.folder / "log.jsonl", "".join(f"{line}\n" for line in lines).encode())
-        self.board.add(records[self._seen :])
+        _write(self.folder / "log.jsonl", "".join(f"{line}\n" for line in lines).encode())
+        self.tensorboard.add(records[self._seen :])
         self._seen = len(records)
 
 
-def _written(path: Path, data: bytes) -> None:
+def remaining(steps: int, rate: float) -> str:
+    """The time for `steps` at `rate` per second, which is this command's own, also on a resume."""
+    seconds = steps / rate
+    return f"about {seconds:.0f} s left" if seconds < 120 else f"about {seconds / 60:.0f} min left"
+
+
+def _write(path: Path, data: bytes) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, data)
@@ -157,8 +200,8 @@ def _written(path: Path, data: bytes) -> None:
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """No other process may train in the folder meanwhile; the system forgets one that dies."""
+def _locked(folder: Path) -> Iterator[None]:
+    """Keep other processes from training in the folder; the lock ends with the process."""
     if fcntl is None:
         yield
         return
@@ -176,8 +219,8 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _told_to_stop(watcher: Watcher) -> Iterator[None]:
-    """The first Ctrl-C ends the run at its next checkpoint; a second one at once."""
+def _stopping(watcher: Watcher) -> Iterator[None]:
+    """Stop at the next checkpoint on Ctrl-C, and at once on a second one."""
 
     def stop(*_: object) -> None:
         if watcher.stopped:

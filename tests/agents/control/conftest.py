@@ -11,6 +11,8 @@ gymnasium = pytest.importorskip("gymnasium", reason="needs the control extra")
 import misbehaving  # noqa: E402, F401 (registers its tasks)
 
 from delightful.agents.control.config import ControlConfig  # noqa: E402
+from delightful.agents.control.learner import initial  # noqa: E402
+from delightful.agents.control.training import weights as numpy_weights  # noqa: E402
 
 
 @pytest.fixture(scope="session")
@@ -27,3 +29,9 @@ def small():
         target_period=10,
         every=16,
     )
+
+
+@pytest.fixture
+def weights(small):
+    """Of the small run's untrained actor."""
+    return numpy_weights(initial(small, 0, 2, 1))

@@ -5,16 +5,17 @@ import numpy as np
 import pytest
 
 from delightful.agents.control.replay import add, empty, sample
-from delightful.agents.control.transitions import Rows
+from delightful.agents.control.transitions import Transitions
 
 CHUNK, ACTORS = 5, 2
 
 
 def chunk(number):
-    """Rows whose every number tells when and by whom they were seen."""
+    """Transitions whose every number tells when and by whom they were seen."""
     when = CHUNK * number + np.arange(CHUNK, dtype=np.float32)
     mark = 1000 * np.arange(ACTORS, dtype=np.float32) + when[:, None]
-    return Rows(mark[..., None], -mark[..., None], mark + 1, mark + 2, mark + 3, np.ones_like(mark))
+    one = mark[..., None]
+    return Transitions(one, -one, mark + 1, mark + 2, mark + 3, np.ones_like(mark))
 
 
 def filled(chunks, slots=4 * CHUNK):

@@ -1,4 +1,4 @@
-"""Runs: they repeat to the byte, go on after a kill, survive their actors, and learn."""
+"""Runs: they repeat to the byte, resume after a kill, survive their actors, can be extended."""
 
 import dataclasses
 import json
@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 
-from delightful.agents.control import learning, training
+from delightful.agents.control import learner, training
 from delightful.agents.control.actor_process import ActorProcess
 from delightful.agents.control.checkpoints import Checkpoint, CheckpointError, share
 from delightful.agents.control.serialization import flatten
@@ -64,6 +64,49 @@ def test_a_stopped_run_goes_on_as_if_it_had_not_been(small, whole, tmp_path, chu
     assert same(train(small, 0, tmp_path), whole)
 
 
+@pytest.mark.parametrize("replay", [2_000_000, 4 * 4 * CHUNK])  # the small ring wraps
+def test_an_extended_run_is_the_longer_run_to_the_bit(small, tmp_path, replay):
+    long = dataclasses.replace(small, replay=replay)
+    short = dataclasses.replace(long, steps=2000, records=2)
+    first = train(short, 0, tmp_path)
+    assert len(first[0]) == 2
+    extended = train(long, 0, tmp_path, extend=True)
+    assert same(extended, train(long, 0))
+    assert extended[0][:2] == first[0]
+    assert same(train(long, 0, tmp_path, extend=True), extended)  # again: it is finished
+    assert same(train(long, 0, tmp_path), extended)
+
+
+def test_a_run_is_extended_from_where_it_was_stopped(small, whole, stopped):
+    _, folder = stopped
+    longer = dataclasses.replace(small, steps=5000, records=5)
+    count = [0]
+
+    def stop(_):
+        count[0] += 1
+        return count[0] >= 3
+
+    train(longer, 0, folder, stop, extend=True)
+    found = train(longer, 0, folder)  # its length is now the checkpoint's
+    assert found[0][:4] == whole[0]
+    assert len(found[0]) == 5
+
+
+def test_another_length_is_refused_without_extend_and_a_shorter_one_with_it(stopped):
+    config, folder = stopped
+    longer = dataclasses.replace(config, steps=8000, records=8)
+    sentence = r"holds this run over 4,000 steps, not 8,000: give --steps 4000, or --extend"
+    with pytest.raises(CheckpointError, match=sentence):
+        train(longer, 0, folder)
+    shorter = dataclasses.replace(config, steps=2000, records=2)
+    with pytest.raises(CheckpointError, match="not 2,000"):
+        train(shorter, 0, folder, extend=True)
+    with pytest.raises(CheckpointError, match=r"another run \(records 4\)"):
+        train(dataclasses.replace(config, records=2), 0, folder, extend=True)
+    with pytest.raises(CheckpointError, match="another run"):
+        train(dataclasses.replace(longer, width=8), 0, folder, extend=True)
+
+
 @pytest.mark.slow
 def test_it_goes_on_when_the_ring_has_wrapped(small, tmp_path):
     config = dataclasses.replace(small, replay=4 * CHUNK * small.actors)
@@ -74,7 +117,9 @@ def test_it_goes_on_when_the_ring_has_wrapped(small, tmp_path):
         return count[0] >= 8
 
     train(config, 0, tmp_path, stop)
-    assert len(list(tmp_path.glob("replay-*.bin"))) <= 5  # what the ring has dropped is removed
+    assert (
+        len(list(tmp_path.glob("replay-*.safetensors"))) <= 5
+    )  # what the ring has dropped is removed
     assert same(train(config, 0, tmp_path), train(config, 0))
 
 
@@ -91,7 +136,7 @@ def test_kill_9_loses_nothing_but_time(small, tmp_path):
     process = context.Process(target=_run_until_killed, args=(config, tmp_path))
     process.start()
     try:
-        while not list(tmp_path.glob("replay-0000003-*.bin")):
+        while not list(tmp_path.glob("replay-0000003-*.safetensors")):
             assert process.is_alive()
             time.sleep(0.02)
     finally:
@@ -102,7 +147,7 @@ def test_kill_9_loses_nothing_but_time(small, tmp_path):
 
 def test_a_finished_run_is_not_run_again(small, tmp_path):
     first = train(small, 0, tmp_path)
-    assert not list(tmp_path.glob("replay-*.bin"))  # nothing will be replayed any more
+    assert list(tmp_path.glob("replay-*.safetensors"))  # kept: the run can be extended
     start = time.monotonic()
     assert same(train(small, 0, tmp_path), first)
     assert time.monotonic() - start < 10
@@ -208,9 +253,9 @@ def test_a_full_disk_is_a_sentence(small, tmp_path, monkeypatch):
 
 
 def test_messages_larger_than_a_pipe_do_not_meet_in_it(small):
-    """Rows on their way here and weights on their way there, neither read yet."""
+    """Transitions on their way here and weights on their way there, neither read yet."""
     config = dataclasses.replace(small, actors=96, width=256)
-    weights = training.weights(learning.start(config, 0, 2, 1))
+    weights = training.weights(learner.initial(config, 0, 2, 1))
     with ActorProcess(config, 0) as actors:
         actors.collect(weights)
         actors.evaluate(1, weights)
@@ -220,7 +265,7 @@ def test_messages_larger_than_a_pipe_do_not_meet_in_it(small):
 
 
 def test_only_its_own_files_are_removed(small, tmp_path):
-    other = tmp_path / "pytorch_model.bin"
+    other = tmp_path / "model.safetensors"
     other.write_bytes(b"not ours")
     train(small, 0, tmp_path)
     assert other.read_bytes() == b"not ours"

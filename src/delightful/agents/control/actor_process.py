@@ -1,7 +1,7 @@
-"""The actors as a process of their own: they act while the learner learns.
+"""The actors in a process of their own, so that they act while the learner learns.
 
-They answer requests in order. Should the process die it is started again, does again what it had
-done since its environments were made, and is asked again: a run's numbers do not change by it.
+It answers requests in order. If it dies it is started again, repeats all actions since its
+environments were made, and gets the open requests again: a run's numbers do not change.
 """
 
 import contextlib
@@ -19,24 +19,24 @@ from typing import Any
 
 import numpy as np
 
-from delightful.agents.control import rollout
+from delightful.agents.control import evaluation
 from delightful.agents.control.config import ControlConfig
-from delightful.agents.control.rollout import RESTART, Episodes
-from delightful.agents.control.serialization import flatten, nest, pack, unpack
-from delightful.agents.control.transitions import CHUNK, Rows
+from delightful.agents.control.rollout import RESTART, Actors, Episodes
+from delightful.agents.control.serialization import flatten, from_bytes, to_bytes, unflatten
+from delightful.agents.control.transitions import CHUNK, Transitions
 from delightful.lab.errors import LabError
 from delightful.lab.signals import deaf_to_ctrl_c
 
-TRIES = 3  # at one request
+ATTEMPTS = 3  # at one request
 
 
 class ActorProcess:
-    """A `collect` or `evaluate` asks; `collected` and `evaluated` wait for the oldest answer."""
+    """`collect` and `evaluate` send requests; `collected` and `evaluated` await the oldest one."""
 
     def __init__(
         self, config: ControlConfig, seed: int, chunk: int = 0, history: np.ndarray | None = None
     ) -> None:
-        """chunk: the next one to collect; history: actions since the environments were made."""
+        """Start the process, to collect `chunk` next, after the actions in `history`."""
         self.config, self.seed, self.restarts = config, seed, 0
         self._done = chunk
         self._history = [] if history is None else np.split(history, len(history) // CHUNK or 1)
@@ -45,32 +45,35 @@ class ActorProcess:
 
     @property
     def history(self) -> np.ndarray:
-        """Actions since the environments were made, (rows, actors, actions)."""
+        """Actions since the environments were made, (steps, actors, actions)."""
         nothing = np.zeros((0, self.config.actors, self.actions), np.float32)
         return np.concatenate([nothing, *self._history])
 
     def collect(self, weights: Mapping[str, Any] | None) -> None:
+        """Request the next chunk, acted by the policy with these weights; None acts uniformly."""
         facts = {"do": "collect", "random": weights is None}
-        self._ask(pack(facts, {} if weights is None else flatten(dict(weights))))
+        self._ask(to_bytes({} if weights is None else flatten(dict(weights)), facts))
 
-    def collected(self) -> tuple[Rows, Episodes]:
-        facts, arrays = self._answer()
-        rows = Rows(**arrays)
+    def collected(self) -> tuple[Transitions, Episodes]:
+        """The requested chunk, and the episodes that ended in it."""
+        arrays, facts = self._answer()
+        transitions = Transitions(**arrays)
         self._done += 1
-        self._history.append(np.asarray(rows.action))
+        self._history.append(np.asarray(transitions.action))
         if self._done % RESTART == 0:
             self._history = []
-        return rows, Episodes(facts["returns"], facts["dropped"])
+        return transitions, Episodes(facts["returns"], facts["dropped"])
 
     def evaluate(self, record: int, weights: Mapping[str, Any]) -> None:
-        self._ask(pack({"do": "evaluate", "record": record}, flatten(dict(weights))))
+        """Request the evaluation with this number, of the policy with these weights."""
+        self._ask(to_bytes(flatten(dict(weights)), {"do": "evaluate", "record": record}))
 
     def evaluated(self) -> dict[str, float]:
-        """`deterministic` and `stochastic` returns, and how many episodes were `dropped`."""
-        facts, _ = self._answer()
-        return facts
+        """The requested evaluation: `deterministic` and `stochastic` returns, and `dropped`."""
+        return self._answer()[1]
 
     def close(self) -> None:
+        """End the process."""
         self._pipe.close()
         self._process.join(timeout=5)
         self._process.kill()
@@ -91,19 +94,19 @@ class ActorProcess:
             self._process = context.Process(target=serve, args=arguments, daemon=True)
             self._process.start()
         theirs.close()
-        facts, _ = self._received()
+        _, facts = self._received()
         self.observed, self.actions = facts["observed"], facts["actions"]
-        self._pipe.send_bytes(pack({}, {"history": self.history}))
+        self._pipe.send_bytes(to_bytes({"history": self.history}, {}))
         for request in self._asked:
             self._pipe.send_bytes(request)
 
     def _ask(self, request: bytes) -> None:
         self._asked.append(request)
-        with contextlib.suppress(OSError):  # a dead process is met when its answer is missed
+        with contextlib.suppress(OSError):  # a dead process is noticed when its answer is awaited
             self._pipe.send_bytes(request)
 
-    def _answer(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        for _ in range(TRIES):
+    def _answer(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        for _ in range(ATTEMPTS):
             try:
                 answer = self._received()
             except (EOFError, OSError):
@@ -118,26 +121,26 @@ class ActorProcess:
                 continue
             self._asked.popleft()
             return answer
-        raise self._hopeless()
+        raise self._failed()
 
     def _started(self) -> None:
-        for _ in range(TRIES):
+        for _ in range(ATTEMPTS):
             with contextlib.suppress(EOFError, OSError):
                 self._start()
                 return
-        raise self._hopeless()
+        raise self._failed()
 
-    def _hopeless(self) -> LabError:
+    def _failed(self) -> LabError:
         return LabError(
-            f"the actors' process of {self.config.task} died {TRIES} times at the same work "
-            "(out of memory?); give the same command again to go on from the last checkpoint."
+            f"the actors' process of {self.config.task} died {ATTEMPTS} times at the same request "
+            "(out of memory?); give the same command again to resume from the last checkpoint."
         )
 
-    def _received(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        facts, arrays = unpack(self._pipe.recv_bytes())
+    def _received(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        arrays, facts = from_bytes(self._pipe.recv_bytes())
         if "error" in facts:
             raise LabError(facts["error"])
-        return facts, arrays
+        return arrays, facts
 
 
 def _reason(code: int | None) -> str:
@@ -145,30 +148,30 @@ def _reason(code: int | None) -> str:
 
 
 def serve(pipe: Connection, config: dict[str, Any], seed: int, chunk: int) -> None:
-    """The process: environments, and requests until the pipe is closed."""
+    """Run the process: serve requests until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        actors = rollout.Actors(ControlConfig(**config), seed, chunk)
-        pipe.send_bytes(pack({"observed": actors.observed, "actions": actors.actions}, {}))
+        actors = Actors(ControlConfig(**config), seed, chunk)
+        pipe.send_bytes(to_bytes({}, {"observed": actors.observed, "actions": actors.actions}))
         requests: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         threading.Thread(target=_listen, args=(pipe, requests), daemon=True).start()
         history = requests.get()
         if history is not None:
-            actors.restore(unpack(history)[1]["history"])
+            actors.restore(from_bytes(history)[0]["history"])
         while (request := requests.get()) is not None:
-            pipe.send_bytes(_served(actors, *unpack(request)))
-    except (BrokenPipeError, ConnectionResetError):  # the learner has gone
+            pipe.send_bytes(_served(actors, *from_bytes(request)))
+    except (BrokenPipeError, ConnectionResetError):  # the learner's process has ended
         return
     except LabError as error:
-        pipe.send_bytes(pack({"error": str(error)}, {}))
+        pipe.send_bytes(to_bytes({}, {"error": str(error)}))
     except Exception as error:
         traceback.print_exc()
-        pipe.send_bytes(pack({"error": f"{config['task']} failed: {error!r}."}, {}))
+        pipe.send_bytes(to_bytes({}, {"error": f"{config['task']} failed: {error!r}."}))
 
 
 def _listen(pipe: Connection, requests: "queue.SimpleQueue[bytes | None]") -> None:
-    """Take requests as they come: were they left in the pipe, two large messages could meet in it,
-    and both sides would wait for ever."""
+    """Empty the pipe at once: if both sides sent a large message and neither read, both would block
+    for ever."""
     try:
         while True:
             requests.put(pipe.recv_bytes())
@@ -176,11 +179,11 @@ def _listen(pipe: Connection, requests: "queue.SimpleQueue[bytes | None]") -> No
         requests.put(None)
 
 
-def _served(actors: rollout.Actors, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
-    weights = nest(arrays)
+def _served(actors: Actors, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> bytes:
+    weights = unflatten(arrays)
     if facts["do"] == "evaluate":
-        found = rollout.evaluate(actors.config, actors.seed, facts["record"], weights)
+        found = evaluation.evaluate(actors.config, actors.seed, facts["record"], weights)
         names = ("deterministic", "stochastic", "dropped")
-        return pack(dict(zip(names, found, strict=True)), {})
-    rows, episodes = actors.collect(None if facts["random"] else weights)
-    return pack(episodes._asdict(), rows._asdict())
+        return to_bytes({}, dict(zip(names, found, strict=True)))
+    transitions, episodes = actors.collect(None if facts["random"] else weights)
+    return to_bytes(transitions._asdict(), episodes._asdict())

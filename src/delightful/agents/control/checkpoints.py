@@ -1,10 +1,11 @@
 """Checkpoints: a run's whole state in a folder, written so that a kill at any moment loses little.
 
-    checkpoint.json          which files make it up, their SHA-256, and a seal; written last
-    state-<chunk>.bin        networks, optimisers, normaliser, what the actors did
-    replay-<a>-<b>.bin       the rows of chunks a to b; old ones are kept while the ring holds them
+    checkpoint.json               the files that belong to it, their SHA-256, a seal; written last
+    state-<chunk>.safetensors     networks, optimisers, reward statistics, the actors' actions
+    replay-<a>-<b>.safetensors    the transitions of chunks a to b, kept while the ring holds them
 
-Only new rows are written each time. A file that is not what was written is named, never read.
+Only new transitions are written each time. A damaged file is named in an error and never read. The
+replay buffer of a finished run is kept, so that the run can be extended.
 """
 
 import hashlib
@@ -16,63 +17,80 @@ from typing import Any
 import numpy as np
 
 from delightful.agents.control.config import ControlConfig
-from delightful.agents.control.serialization import pack, unpack
+from delightful.agents.control.serialization import from_bytes, to_bytes
+from delightful.agents.control.transitions import Transitions
 from delightful.lab.cells import digest
 from delightful.lab.errors import LabError
 from delightful.lab.store import cannot_write, write_whole
 
-VERSION = 1
+VERSION = 2
+_LENGTH = ("steps", "records")  # the config's fields that an extended run changes
 
 
 class CheckpointError(LabError):
-    """A checkpoint that cannot be gone on from; its files are left as they are."""
+    """A checkpoint that cannot be resumed from; its files are left as they are."""
 
 
 class Checkpoint:
-    """The folder of one run; `run` says, as JSON, which run it is."""
+    """The checkpoint of one run, in a folder of its own."""
 
-    def __init__(self, folder: Path, run: Mapping[str, Any]) -> None:
+    def __init__(self, folder: Path, run: Mapping[str, Any], *, extend: bool = False) -> None:
+        """Open a folder, which may be empty.
+
+        Args:
+            folder: where the files are.
+            run: says, as JSON, which run it is; a checkpoint of another run is refused.
+            extend: accept one of the same run with fewer steps.
+        """
         self.folder, self._run = folder, dict(run)
         self._pieces: list[dict[str, Any]] = []  # of replay: first and last chunk, file, SHA-256
         self._state: dict[str, Any] = {}
-        self._read()
+        entry = read_entry(folder)
+        if entry:
+            self._check_run(entry["run"], extend)
+            self._state, self._pieces = entry["state"], entry["replay"]
 
     @property
     def exists(self) -> bool:
+        """Whether there is a state to resume from."""
         return bool(self._state)
 
-    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        return self._unpacked(self._state)
+    def state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """The arrays and the metadata that were written last."""
+        return self._loaded(self._state)
 
-    def replayed(self) -> Iterator[dict[str, np.ndarray]]:
-        """The rows that are kept, oldest first."""
+    def replayed(self) -> Iterator[Transitions]:
+        """The transitions that are kept, oldest first."""
         for piece in self._pieces:
-            yield self._unpacked(piece)[1]
+            yield Transitions(**self._loaded(piece)[0])
 
     def write(
         self,
         chunk: int,
-        facts: Mapping[str, Any],
         arrays: Mapping[str, np.ndarray],
-        new: Sequence[Any],
+        metadata: Mapping[str, Any],
+        new: Sequence[Transitions],
         oldest: int,
     ) -> None:
-        """The state after `chunk` chunks, of which `new` are not yet written: named tuples of rows.
+        """Replace the checkpoint.
 
-        oldest: the first chunk that the ring still holds.
+        Args:
+            chunk: chunks that the run has learned from.
+            arrays: the state's.
+            metadata: the rest of the state, as JSON.
+            new: the last chunks' transitions, which no earlier checkpoint holds.
+            oldest: the first chunk that the replay buffer still holds.
         """
         pieces = [piece for piece in self._pieces if piece["last"] >= oldest]
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             if new:
-                joined = {
-                    name: np.concatenate([getattr(rows, name) for rows in new])
-                    for name in new[0]._fields
-                }
+                joined = map(np.concatenate, zip(*new, strict=True))
+                data = to_bytes(Transitions(*joined)._asdict(), {})
                 first, last = chunk - len(new), chunk - 1
-                piece = self._write(f"replay-{first:07d}-{last:07d}.bin", pack({}, joined))
+                piece = self._write(f"replay-{first:07d}-{last:07d}.safetensors", data)
                 pieces.append({"first": first, "last": last, **piece})
-            state = self._write(f"state-{chunk:07d}.bin", pack(facts, arrays))
+            state = self._write(f"state-{chunk:07d}.safetensors", to_bytes(arrays, metadata))
             state["chunk"] = chunk
             entry = {"version": VERSION, "run": self._run, "state": state, "replay": pieces}
             sealed = json.dumps({**entry, "seal": digest(entry)}, indent=1)
@@ -80,48 +98,39 @@ class Checkpoint:
         except OSError as error:
             raise cannot_write(self.folder, error) from None
         self._state, self._pieces = state, pieces
-        self._sweep()
+        self._remove_old()
 
     def _write(self, name: str, data: bytes) -> dict[str, Any]:
         write_whole(self.folder / name, data)
         return {"file": name, "sha256": hashlib.sha256(data).hexdigest()}
 
-    def _sweep(self) -> None:
+    def _remove_old(self) -> None:
         """Remove what this checkpoint no longer needs."""
         needed = {self._state["file"], *(piece["file"] for piece in self._pieces)}
-        for pattern in ("state-*.bin", "replay-*.bin", ".state-*.tmp", ".replay-*.tmp"):
-            for path in self.folder.glob(pattern):
-                if path.name not in needed:
-                    path.unlink(missing_ok=True)
+        for kind in ("state", "replay"):
+            for pattern in (f"{kind}-*.safetensors", f".{kind}-*.tmp"):
+                for path in self.folder.glob(pattern):
+                    if path.name not in needed:
+                        path.unlink(missing_ok=True)
 
-    def _read(self) -> None:
-        path = self.folder / "checkpoint.json"
-        try:
-            data = path.read_bytes()
-        except FileNotFoundError:
+    def _check_run(self, stored: Mapping[str, Any], extend: bool) -> None:
+        ours, theirs = self._run, dict(stored)
+        if theirs == ours:
             return
-        except OSError as error:
-            raise CheckpointError(f"cannot read {path}: {error.strerror}.") from None
-        try:
-            found = json.loads(data)
-            sound = found.pop("seal") == digest(found)
-        except (ValueError, KeyError, TypeError, AttributeError):
-            sound = False
-        if not sound:
-            raise _damaged(path)
-        if found["version"] != VERSION:
-            raise CheckpointError(
-                f"{path} is of checkpoint version {found['version']}, this is version {VERSION}: "
-                "go on with the delightful that wrote it, or give another --out."
-            )
-        if found["run"] != self._run:
-            raise CheckpointError(
-                f"{self.folder} holds another run ({_differences(found['run'], self._run)}): "
-                "give another --out."
-            )
-        self._state, self._pieces = found["state"], found["replay"]
+        if _without_length(theirs) == _without_length(ours):
+            before, now = (run["config"]["steps"] for run in (theirs, ours))
+            if extend and now > before:
+                return
+            if now != before:
+                raise CheckpointError(
+                    f"{self.folder} holds this run over {before:,} steps, not {now:,}: give "
+                    f"--steps {before}, or --extend and more steps, or another --out."
+                )
+        raise CheckpointError(
+            f"{self.folder} holds another run ({_differences(theirs, ours)}): give another --out."
+        )
 
-    def _unpacked(self, entry: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    def _loaded(self, entry: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         path = self.folder / entry["file"]
         try:
             data = path.read_bytes()
@@ -129,28 +138,60 @@ class Checkpoint:
             raise CheckpointError(f"cannot read {path}: {error.strerror}; {_REMEDY}.") from None
         if hashlib.sha256(data).hexdigest() != entry["sha256"]:
             raise _damaged(path)
-        return unpack(data)
+        return from_bytes(data)
+
+
+def read_entry(folder: Path) -> dict[str, Any] | None:
+    """What checkpoint.json says, None if there is none: version, run, state and replay.
+
+    A damaged one, or one of another version, raises CheckpointError.
+    """
+    path = folder / "checkpoint.json"
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise CheckpointError(f"cannot read {path}: {error.strerror}.") from None
+    try:
+        found = json.loads(data)
+        intact = found.pop("seal") == digest(found)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        intact = False
+    if not intact:
+        raise _damaged(path)
+    if found["version"] != VERSION:
+        raise CheckpointError(
+            f"{path} is of checkpoint version {found['version']}, this is version {VERSION}: "
+            "resume with the delightful that wrote it, or give another --out."
+        )
+    return dict(found)
 
 
 def share(config: ControlConfig, seeds: np.ndarray, folder: Path) -> float:
-    """How much of these runs has been done, by their checkpoints in a cell's folder."""
+    """The fraction of these runs that is done, by their checkpoints in a cell's folder."""
     done = [_chunks(folder / str(seed) / "checkpoint.json") for seed in seeds]
     return sum(done) / len(done) / config.chunks
 
 
 def _chunks(path: Path) -> int:
-    """Enough to say how far a run is: what is damaged is found when it is gone on with."""
+    """Enough for an estimate: damage is reported when the run is resumed."""
     try:
         return int(json.loads(path.read_bytes())["state"]["chunk"])
     except (OSError, ValueError, KeyError, TypeError):
         return 0
 
 
-_REMEDY = "put the file back, or give another --out to begin anew"
+_REMEDY = "put the file back, or give another --out to start anew"
 
 
 def _damaged(path: Path) -> CheckpointError:
     return CheckpointError(f"{path} is damaged and was not read: {_REMEDY}.")
+
+
+def _without_length(run: Mapping[str, Any]) -> dict[str, Any]:
+    config = run.get("config", {})
+    return {**run, "config": {n: value for n, value in config.items() if n not in _LENGTH}}
 
 
 def _differences(theirs: Mapping[str, Any], ours: Mapping[str, Any], limit: int = 3) -> str:

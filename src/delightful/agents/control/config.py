@@ -6,14 +6,14 @@ from delightful.agents.control.tasks import check_name
 from delightful.agents.control.transitions import CHUNK
 from delightful.lab.config import chosen, require, stated
 
-VERSION = 2  # of what a run computes: raise it when the numbers change
+VERSION = 2  # of the program: raise it when the numbers of a run change
 SURPRISALS = ("density", "mode")
-LEAST_WEIGHT = 0.05  # score weights of next to nothing must not be blown up without bound
+LEAST_WEIGHT = 0.05  # bounds how far small score weights are scaled up
 
 
 @dataclass(frozen=True)
 class ControlConfig:
-    """Training an actor and a critic on one task, from replayed sequences."""
+    """An actor and a critic, trained on one task from replayed sequences."""
 
     method: str = stated("dg", "DG with η = 1, PG, PPO with ε = 0.2 and MPO with temperature 1")
     task: str = stated("cheetah:run", "one of 28 Control Suite tasks, which are not listed")
@@ -30,13 +30,15 @@ class ControlConfig:
     max_surprisal: float = stated(10.0, "we clip surprisal to [−10, 10] (Algorithm 2); DG's own")
     max_ratio: float = chosen(
         3.0,
-        "PPO's dual clip (Ye et al. 2020): with draws of the current policy, ratios to that of the "
-        "target are without bound where U < 0, and PPO diverged on cartpole:swingup",
+        "PPO's dual clip (Ye et al. 2020): for samples of the current policy, the ratio to the "
+        "target policy is unbounded where U < 0, and PPO diverged on cartpole:swingup",
     )
-    length: int = chosen(8, "steps of a replayed sequence; long enough for Retrace to look ahead")
+    length: int = chosen(
+        8, "transitions of a replayed sequence; long enough for Retrace to look ahead"
+    )
     draws: int = chosen(
         4,
-        "actions drawn from the policy at each replayed state, in pairs on either side of its mean",
+        "actions sampled from the policy at each replayed state, in antithetic pairs, mean ± noise",
     )
     discount: float = chosen(0.99, "usual on the Control Suite, whose episodes have 1,000 steps")
     trace: float = chosen(1.0, "λ of Retrace: Munos et al. (2016) use 1")
@@ -46,17 +48,19 @@ class ControlConfig:
         "of learner steps: with 8, PG had a third to two thirds of the return after 100,000 steps",
     )
     random_steps: int = chosen(5000, "environment steps with uniform actions, before learning")
-    deviation: float = chosen(0.5, "the policy's first standard deviation; actions lie in [−1, 1]")
-    least_deviation: float = chosen(0.05, "below which no standard deviation can fall")
-    most_deviation: float = chosen(1.0, "above which none can rise: actions beyond 1 are clipped")
+    deviation: float = chosen(
+        0.5, "the policy's initial standard deviation; actions lie in [−1, 1]"
+    )
+    least_deviation: float = chosen(0.05, "the smallest standard deviation")
+    most_deviation: float = chosen(1.0, "the largest: actions beyond 1 are clipped")
     kl: float = chosen(
         6.0,
-        "times KL(target policy ‖ policy) for the mean, in every method's loss, after its score "
-        "weights are divided by their size; PG was slower with 20",
+        "coefficient of KL(target policy ‖ policy) for the mean, in every method's loss, after its "
+        "score weights are divided by their root mean square; PG was slower with 20",
     )
     kl_deviation: float = chosen(
         200.0,
-        "the same for the deviation, which else falls to its floor or rises to its ceiling within "
+        "the same for the deviation, which otherwise reaches its smallest or largest value within "
         "20,000 steps",
     )
     surprisal: str = chosen(
@@ -64,25 +68,32 @@ class ControlConfig:
         "−log π(a), the paper's; or mode, log π(mode) − log π(a), which is never negative",
     )
     records: int = chosen(100, "how often along training the policy is evaluated")
-    episodes: int = chosen(4, "per evaluation, of the mean action; and as many of drawn ones")
+    episodes: int = chosen(4, "per evaluation, of the mean action; and as many of sampled actions")
 
     @property
     def sequences(self) -> int:
+        """Replayed sequences of a batch."""
         return self.batch // self.length
 
     @property
     def chunks(self) -> int:
-        """How many the actors bring in a run."""
+        """Chunks that the actors collect in a run."""
         return -(-self.steps // (CHUNK * self.actors))
 
+    @property
+    def interval(self) -> int:
+        """Environment steps between evaluations."""
+        return self.steps // self.records
+
     def check(self) -> None:
+        """Raise ValueError, or LabError for an unknown task, if the values do not make a run."""
         check_name(self.task)
         for name in ("actors", "width", "target_period", "length", "every", "records", "episodes"):
             require(getattr(self, name) >= 1, f"{name} must be at least 1", getattr(self, name))
         paired = self.draws >= 4 and self.draws % 2 == 0
         require(
             paired,
-            "draws must be even and at least 4: a pair alone says nothing of the deviation",
+            "draws must be even and at least 4: a single pair gives no gradient of the deviation",
             self.draws,
         )
         split = self.batch >= 1 and self.batch % self.length == 0

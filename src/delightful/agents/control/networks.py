@@ -1,4 +1,7 @@
-"""Actor and critic: MLPs with two hidden layers. The policy itself is in `policy`."""
+"""Initial weights of actor and critic, MLPs with two hidden layers; and the critic's value.
+
+The actor's forward pass is `gaussian.policy`: actors run it without JAX.
+"""
 
 from typing import Any
 
@@ -6,11 +9,11 @@ import jax
 import jax.numpy as jnp
 
 from delightful.agents.control.config import ControlConfig
-from delightful.agents.control.policy import Weights, apply, normed, product
+from delightful.agents.control.gaussian import Weights, linear, product, tanh_layer_norm
 
 
 def initial_actor(key: jax.Array, config: ControlConfig, observed: int, actions: int) -> Weights:
-    """Hidden layers of unit variance; outputs near a mean of 0 and the first deviation."""
+    """Hidden layers of unit variance; outputs near a mean of 0 and `config.deviation`."""
     first, second, mean, spread = jax.random.split(key, 4)
     width = config.width
     return {
@@ -23,10 +26,11 @@ def initial_actor(key: jax.Array, config: ControlConfig, observed: int, actions:
 
 
 def initial_critic(key: jax.Array, config: ControlConfig, observed: int, actions: int) -> Weights:
+    """Two hidden layers, and one value."""
     state, action, second, value = jax.random.split(key, 4)
     width, inputs = config.width, observed + actions
     return {
-        # One layer, in two parts: that of the state is the same for all actions drawn there.
+        # One layer in two parts: the state's is shared by all actions sampled there.
         "state": _layer(state, observed, width, inputs),
         "action": _layer(action, actions, width, inputs)["matrix"],
         "norm": _norm(width),
@@ -36,31 +40,29 @@ def initial_critic(key: jax.Array, config: ControlConfig, observed: int, actions
 
 
 def value(critic: Weights, observation: Any, action: Any) -> Any:
-    """Q(s, a); actions may have more axes, of draws, after those of the observation.
+    """The critic: Q(s, clip(a, −1, 1)), since the environment clips actions too.
 
-    An action beyond the bounds is what the environment makes of it: the bound.
+    Args:
+        critic: the network's weights.
+        observation: s, features last.
+        action: a, one per state, or several along an extra axis after those of the states.
+
+    Returns:
+        Q, of the action's shape without its last axis.
     """
-    state = apply(critic["state"], observation)
+    state = linear(critic["state"], observation)
     extra = action.ndim - observation.ndim
     state = state.reshape(state.shape[:-1] + (1,) * extra + state.shape[-1:])
-    hidden = normed(jnp, critic["norm"], state + product(jnp.clip(action, -1, 1), critic["action"]))
-    hidden = jnp.maximum(apply(critic["second"], hidden), 0)
-    return apply(critic["value"], hidden)[..., 0]
-
-
-def divergence(old_mean: Any, old_deviation: Any, mean: Any, deviation: Any) -> tuple[Any, Any]:
-    """KL(old ‖ policy) of diagonal Gaussians, in two parts: what moving the mean alone would cost,
-    and what changing the deviation alone would."""
-    ratio = old_deviation / deviation
-    moved = (mean - old_mean) / old_deviation
-    changed = 0.5 * (ratio**2 - 1) - jnp.log(ratio)
-    return jnp.sum(0.5 * moved**2, axis=-1), jnp.sum(changed, axis=-1)
+    inputs = state + product(jnp.clip(action, -1, 1), critic["action"])
+    hidden = tanh_layer_norm(jnp, critic["norm"], inputs)
+    hidden = jnp.maximum(linear(critic["second"], hidden), 0)
+    return linear(critic["value"], hidden)[..., 0]
 
 
 def _layer(
     key: jax.Array, inputs: int, outputs: int, fan: int | None = None, gain: float = 2.0
 ) -> Weights:
-    """Normal weights of variance gain/inputs: 2 keeps the size of what ReLU halves."""
+    """Normal weights of variance gain/inputs; with ReLU, a gain of 2 keeps the variance."""
     matrix = jax.random.normal(key, (inputs, outputs)) * jnp.sqrt(gain / (fan or inputs))
     return {"matrix": matrix, "bias": jnp.zeros(outputs)}
 

@@ -1,67 +1,178 @@
-"""The policy as a function of its weights, for NumPy and JAX alike: actors need no JAX."""
+"""Policy files: the actor that `delightful train` ends with, to act with anywhere. NumPy only."""
 
-import math
 import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from delightful.agents.control import gaussian
 from delightful.agents.control.config import ControlConfig
+from delightful.agents.control.gaussian import Weights
+from delightful.agents.control.serialization import flatten, from_bytes, to_bytes, unflatten
+from delightful.lab.errors import LabError
 
-Weights = dict[str, Any]
-
-_LOG_2PI = float(np.log(2 * np.pi))
-_EPSILON = 1e-6
+FORMAT = "delightful control policy 1"
 
 
-def gaussian(config: ControlConfig, actor: Weights, observation: Any) -> tuple[Any, Any]:
-    """Mean and standard deviation of the Gaussian at each state, for JAX and NumPy alike.
+@dataclass(frozen=True)
+class Policy:
+    """A trained Gaussian policy.
 
-    The mean is bounded by tanh: where it could leave the actions' bounds it would, every draw would
-    be clipped to the same action, and with all advantages 0 it would never come back.
+    Attributes:
+        config: what it was trained with.
+        weights: of the actor network, by layer.
     """
-    xp = _library(observation)
-    hidden = normed(xp, actor["norm"], apply(actor["first"], observation))
-    hidden = xp.maximum(apply(actor["second"], hidden), 0)
-    spread = apply(actor["spread"], hidden) + first_spread(config)
-    room = config.most_deviation - config.least_deviation
-    deviation = config.least_deviation + room / (1 + xp.exp(-spread))
-    return xp.tanh(apply(actor["mean"], hidden)), deviation
+
+    config: ControlConfig
+    weights: Weights
+
+    @property
+    def task(self) -> str:
+        """The task's name, such as cheetah:run."""
+        return self.config.task
+
+    @property
+    def observation_size(self) -> int:
+        """Length of the observation vector."""
+        return int(self.weights["first"]["matrix"].shape[0])
+
+    @property
+    def action_size(self) -> int:
+        """Length of the action vector."""
+        return int(self.weights["mean"]["matrix"].shape[1])
+
+    def act(
+        self,
+        observation: np.ndarray | Mapping[str, Any],
+        rng: np.random.Generator | None = None,
+    ) -> np.ndarray:
+        """The policy's action.
+
+        Args:
+            observation: one vector; a batch, its vectors on the last axis; or the parts of one
+                observation by name, as dm_control gives them, which are flattened and joined in
+                the order of their names. That is also the order of a Gymnasium Dict space made
+                from a dict; `gymnasium.spaces.flatten` serves every other space.
+            rng: samples the action; without it, the action is the policy's mean.
+
+        Returns:
+            Actions in [−1, 1], float32. `ActionScaling(env.action_space)(action)` maps them to
+            the bounds of an environment's own action space, as in training.
+
+        Raises:
+            ValueError: if the observation has another size, or is not finite.
+        """
+        policy = gaussian.policy(self.config, self.weights, self._joined(observation))
+        action = policy.mean
+        if rng is not None:
+            noise = rng.standard_normal(action.shape, dtype=np.float32)
+            action = action + policy.deviation * noise
+        clipped: np.ndarray = np.clip(action, -1, 1)
+        return clipped
+
+    def _joined(self, observation: np.ndarray | Mapping[str, Any]) -> np.ndarray:
+        if isinstance(observation, Mapping):
+            parts = [np.ravel(observation[name]) for name in sorted(observation)]
+            observation = np.concatenate(parts) if parts else np.zeros(0)
+        vector = np.asarray(observation, np.float32)
+        if vector.ndim == 0 or vector.shape[-1] != self.observation_size:
+            raise ValueError(
+                f"observations of {self.task} must have {self.observation_size} numbers on the "
+                f"last axis, got shape {vector.shape}"
+            )
+        if not np.isfinite(vector).all():
+            raise ValueError(f"the observation of {self.task} has NaN or infinity in it")
+        return vector
 
 
-def first_spread(config: ControlConfig) -> Any:
-    """What the deviation's sigmoid is given at first, to start at `deviation`."""
-    share = (config.deviation - config.least_deviation) / (
-        config.most_deviation - config.least_deviation
-    )
-    if isinstance(share, float):
-        return -math.log(1 / share - 1)
-    return -_library(share).log(1 / share - 1)
+def policy_bytes(policy: Policy) -> bytes:
+    """A policy file's bytes: safetensors, with the config as metadata."""
+    return to_bytes(flatten(policy.weights), {"format": FORMAT, "config": asdict(policy.config)})
 
 
-def log_density(mean: Any, deviation: Any, action: Any) -> Any:
-    """log π(a) of a diagonal Gaussian, summed over the action's dimensions (the last axis)."""
-    xp = _library(mean)
-    scaled = (action - mean) / deviation
-    return xp.sum(-0.5 * scaled**2 - xp.log(deviation) - 0.5 * _LOG_2PI, axis=-1)
+def load_policy(path: Path | str) -> Policy:
+    """Read a policy file.
+
+    The file is data alone: nothing in it is executed, and everything in it is validated.
+
+    Args:
+        path: `policy.safetensors` of a run.
+
+    Returns:
+        The policy, ready to `act`.
+
+    Raises:
+        LabError: if the file cannot be read, is damaged, or is no policy.
+    """
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise LabError(f"cannot read {path}: {error.strerror}.") from None
+    try:
+        arrays, metadata = from_bytes(data)
+        if metadata.get("format") != FORMAT:
+            raise ValueError("it is a file of another kind")
+        config = _config(metadata.get("config"))
+        _check_arrays(config, arrays)
+    except (ValueError, LabError) as error:
+        reason = str(error).rstrip(".")
+        raise LabError(
+            f"{path} is no policy of `delightful train`, or is damaged: {reason}."
+        ) from None
+    return Policy(config, unflatten(arrays))
 
 
-def apply(layer: Weights, x: Any) -> Any:
-    """A linear layer."""
-    return product(x, layer["matrix"]) + layer["bias"]
+def _config(values: Any) -> ControlConfig:
+    kinds = {field.name: type(field.default) for field in fields(ControlConfig)}
+    values = values if isinstance(values, dict) else {}
+    odd = values.keys() ^ kinds.keys()
+    odd |= {name for name in values.keys() - odd if not _is(kinds[name], values[name])}
+    if odd:
+        raise ValueError(f"its config's {', '.join(sorted(odd))} cannot be used")
+    config = ControlConfig(**values)
+    config.check()
+    return config
 
 
-def product(x: Any, matrix: Any) -> Any:
-    """x @ matrix, as a product of two axes: with more, XLA's gradient of the matrix is slow."""
-    return (x.reshape(-1, x.shape[-1]) @ matrix).reshape(*x.shape[:-1], -1)
+def _is(kind: type, value: Any) -> bool:
+    """Whether a value from JSON is of the kind, and finite."""
+    if kind is float:
+        return type(value) in (int, float) and abs(value) <= sys.float_info.max
+    return type(value) is kind
 
 
-def normed(xp: Any, norm: Weights, x: Any) -> Any:
-    """tanh(LayerNorm(x)): observations come in any units, and no feature may run away."""
-    centred = x - xp.mean(x, axis=-1, keepdims=True)
-    size = xp.sqrt(xp.mean(centred**2, axis=-1, keepdims=True) + _EPSILON)
-    return xp.tanh(centred / size * norm["scale"] + norm["offset"])
+def _check_arrays(config: ControlConfig, arrays: Mapping[str, np.ndarray]) -> None:
+    """Every layer of the actor that the config describes, of finite float32, and nothing else."""
+    try:
+        (observed, _), (actions,) = arrays["first/matrix"].shape, arrays["mean/bias"].shape
+    except (KeyError, ValueError):
+        raise ValueError("it has no matrix first/matrix or no vector mean/bias") from None
+    expected = shapes(config.width, observed, actions)
+    if arrays.keys() != expected.keys():
+        odd = ", ".join(sorted(arrays.keys() ^ expected.keys()))
+        raise ValueError(f"it has missing or unknown arrays: {odd}")
+    for name, array in arrays.items():
+        if array.shape != expected[name] or array.dtype != np.float32:
+            raise ValueError(
+                f"{name} must be float32 of shape {expected[name]}, got {array.dtype} of "
+                f"{array.shape}"
+            )
+        if not np.isfinite(array).all():
+            raise ValueError(f"{name} has NaN or infinity in it")
 
 
-def _library(array: Any) -> Any:
-    return np if isinstance(array, np.ndarray) else sys.modules["jax.numpy"]
+def shapes(width: int, observed: int, actions: int) -> dict[str, tuple[int, ...]]:
+    """The shape of every array of an actor with two hidden layers of `width` units."""
+    layers = {
+        "first": (observed, width),
+        "second": (width, width),
+        "mean": (width, actions),
+        "spread": (width, actions),
+    }
+    found: dict[str, tuple[int, ...]] = {"norm/scale": (width,), "norm/offset": (width,)}
+    for name, (inputs, outputs) in layers.items():
+        found |= {f"{name}/matrix": (inputs, outputs), f"{name}/bias": (outputs,)}
+    return found

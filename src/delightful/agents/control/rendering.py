@@ -1,8 +1,12 @@
-"""An episode as a film, drawn in a process of its own: OpenGL is chosen once per process."""
+"""Whole episodes of a policy, played and optionally filmed.
 
+Films are made in a process of their own: MuJoCo chooses its OpenGL once per process.
+"""
+
+import json
 import multiprocessing
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -11,51 +15,91 @@ from typing import Any
 
 import numpy as np
 
-from delightful.agents.control import policy
-from delightful.agents.control.config import ControlConfig
-from delightful.agents.control.environments import filmed, picture
+from delightful.agents.control.environments import Task, make_task
+from delightful.agents.control.evaluation import LONGEST
+from delightful.agents.control.policy import Policy
 from delightful.agents.control.tasks import GYM
 from delightful.lab.errors import LabError
 
-SIZE = (240, 320)  # a picture takes a processor that draws by itself a tenth of a second
+SIZE = (240, 320)  # without a GPU, a frame takes a tenth of a second
+FRAMES = 30  # per second, at most
 
 
-def check(config: ControlConfig, path: Path) -> None:
-    """Refuse what could not be drawn or written, before there is anything to film."""
+def check(task: str, path: Path, option: str) -> None:
+    """Raise LabError if the task cannot be filmed to `path`, which an option of a command named."""
     if path.suffix != ".mp4":
-        raise LabError(f"--render must name an .mp4 file, got {path}.")
+        raise LabError(f"{option} must name an .mp4 file, got {path}.")
     if find_spec("imageio_ffmpeg") is None:
-        raise LabError("--render needs imageio-ffmpeg: pip install 'delightful-rl[control]'.")
+        raise LabError(f"{option} needs imageio-ffmpeg: pip install 'delightful-rl[control]'.")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=path.parent):
             pass
     except OSError as error:
         raise LabError(
-            f"--render cannot write to {path.parent}: {error.strerror}; name a file elsewhere."
+            f"{option} cannot write to {path.parent}: {error.strerror}; name a file elsewhere."
         ) from None
-    _alone(_try, config)
+    _in_own_process(_draw_one, task)
 
 
-def render(config: ControlConfig, weights: dict[str, Any], seed: int, path: Path) -> None:
-    """One episode of the mean action, to an mp4 file."""
-    _alone(_film, config, weights, seed, path)
+def play(policy: Policy, seed: int, episodes: int = 1) -> list[float]:
+    """Play whole episodes with the policy's mean action.
+
+    Args:
+        policy: also names the task.
+        seed: determines how the episodes begin.
+        episodes: how many, one after the other.
+
+    Returns:
+        Their returns; NaN for an episode in which the simulator gave NaN.
+    """
+    task = make_task(policy.task, seed)
+    return [float(sum(_rewards(task, policy))) for _ in range(episodes)]
 
 
-def _alone(draw: Callable[..., None], config: ControlConfig, *given: Any) -> None:
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_answer, args=(theirs, draw, config, *given))
-    process.start()
-    theirs.close()
+def render(policy: Policy, seed: int, path: Path, episodes: int = 1) -> list[float]:
+    """The same as `play`, filmed to an mp4 file, which is written whole or not at all."""
+    returns: list[float] = _in_own_process(_film, policy, seed, path, episodes)
+    return returns
+
+
+def _rewards(task: Task, policy: Policy) -> Iterator[float]:
+    """Play an episode; its rewards as they come."""
+    observation = task.reset()
+    for _ in range(LONGEST):
+        observation, reward, terminated, truncated = task.step(policy.act(observation))
+        finite = bool(np.isfinite(reward) and np.isfinite(observation).all())
+        yield float(reward) if finite else np.nan
+        if terminated or truncated or not finite:
+            return
+
+
+def _film(policy: Policy, seed: int, path: Path, episodes: int) -> list[float]:
+    task = make_task(policy.task, seed, render=True)
+    every = max(1, round(task.steps_per_second / FRAMES))
+    returns: list[float] = []
+
+    def frames() -> Iterator[np.ndarray]:
+        for _ in range(episodes):
+            total = 0.0
+            for i, reward in enumerate(_rewards(task, policy)):
+                total += reward
+                if i % every == 0:
+                    yield task.image(SIZE)
+            returns.append(total)
+
+    _write(path, frames(), task.steps_per_second / every)
+    return returns
+
+
+def _draw_one(task: str) -> None:
     try:
-        reason = ours.recv_bytes().decode()
-    except EOFError:
-        process.join()
-        reason = f"its process ended with {process.exitcode}"
-    process.join()
-    if reason:
-        raise LabError(f"nothing was rendered: {reason}.")
+        one = make_task(task, 0, render=True)
+        one.reset()
+        one.image(SIZE)
+    except Exception as error:
+        advice = "" if task.startswith(GYM) else _OPENGL
+        raise LabError(f"{str(error) or repr(error)}{advice}") from None
 
 
 _OPENGL = (
@@ -64,44 +108,54 @@ _OPENGL = (
 )
 
 
-def _answer(pipe: Connection, draw: Callable[..., None], *given: Any) -> None:
-    os.environ["MUJOCO_GL"] = os.environ.get("MUJOCO_GL", "").replace("disabled", "") or "egl"
-    reason = ""
-    try:
-        draw(*given)
-    except Exception as error:
-        reason = " ".join((str(error) or repr(error)).split()).rstrip(".")
-    pipe.send_bytes(reason.encode())
-    os._exit(0)  # EGL's own clean-up as Python ends may crash, after all is done
-
-
-def _try(config: ControlConfig) -> None:
-    try:
-        picture(config.task, 0, SIZE)
-    except Exception as error:
-        advice = "" if config.task.startswith(GYM) else _OPENGL
-        raise LabError(f"{str(error) or repr(error)}{advice}") from None
-
-
-def _film(config: ControlConfig, weights: dict[str, Any], seed: int, path: Path) -> None:
-    _write(path, *filmed(config.task, seed, SIZE, lambda seen: _mean(config, weights, seen)))
-
-
-def _mean(config: ControlConfig, weights: dict[str, Any], observation: np.ndarray) -> np.ndarray:
-    mean: np.ndarray = policy.gaussian(config, weights, observation[None])[0][0]
-    return mean
-
-
-def _write(path: Path, frames: list[np.ndarray], per_second: float) -> None:
+def _write(path: Path, frames: Iterator[np.ndarray], per_second: float) -> None:
     import imageio_ffmpeg
 
     unfinished = path.with_name(f".{path.stem}.{os.getpid()}.mp4")
-    size = frames[0].shape[1::-1]
+    first = next(frames)
     writer = imageio_ffmpeg.write_frames(
-        str(unfinished), size, fps=per_second, codec="libx264", quality=7, macro_block_size=2
+        str(unfinished),
+        first.shape[1::-1],
+        fps=per_second,
+        codec="libx264",
+        quality=7,
+        macro_block_size=2,
     )
-    writer.send(None)
-    for frame in frames:
-        writer.send(np.ascontiguousarray(frame))
-    writer.close()
-    unfinished.replace(path)
+    try:
+        writer.send(None)
+        writer.send(np.ascontiguousarray(first))
+        for frame in frames:
+            writer.send(np.ascontiguousarray(frame))
+        writer.close()
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _in_own_process(function: Callable[..., Any], *given: Any) -> Any:
+    """What `function` returns, as JSON can hold it; a LabError if it fails or its process dies."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_serve, args=(theirs, function, *given))
+    process.start()
+    theirs.close()
+    try:
+        answer = json.loads(ours.recv_bytes())
+    except EOFError:
+        process.join()
+        answer = {"error": f"its process ended with {process.exitcode}"}
+    process.join()
+    if "error" in answer:
+        raise LabError(f"nothing was rendered: {answer['error']}.")
+    return answer["result"]
+
+
+def _serve(pipe: Connection, function: Callable[..., Any], *given: Any) -> None:
+    os.environ["MUJOCO_GL"] = os.environ.get("MUJOCO_GL", "").replace("disabled", "") or "egl"
+    try:
+        answer = {"result": function(*given)}
+    except Exception as error:
+        reason = " ".join((str(error) or repr(error)).split()).rstrip(".")
+        answer = {"error": reason}
+    pipe.send_bytes(json.dumps(answer).encode())
+    os._exit(0)  # EGL's own clean-up as Python ends may crash, after all is done

@@ -1,48 +1,59 @@
-"""Replay: a ring of what the actors saw, on the learner's device."""
+"""The replay buffer: a ring of transitions on the learner's device."""
 
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 
-from delightful.agents.control.transitions import Rows
+from delightful.agents.control.transitions import Transitions
 
 
 class Replay(NamedTuple):
-    rows: Rows  # of (slots, actors, ...)
-    written: jax.Array  # rows per actor so far, those overwritten included
+    """A ring buffer; the newest transitions overwrite the oldest."""
+
+    transitions: Transitions  # of (slots, actors, ...)
+    written: jax.Array  # transitions per actor so far, those overwritten included
 
 
 def empty(slots: int, actors: int, observed: int, actions: int) -> Replay:
-    one = jnp.zeros((slots, actors))
-    rows = Rows(
-        jnp.zeros((slots, actors, observed)),
-        jnp.zeros((slots, actors, actions)),
-        one,
-        one.copy(),
-        one.copy(),
-        one.copy(),
+    """A buffer of `slots` transitions per actor, for observations and actions of these lengths."""
+    transitions = Transitions.zeros(
+        jnp, time=slots, actors=actors, observed=observed, actions=actions
     )
-    return Replay(rows, jnp.zeros((), jnp.int32))
+    return Replay(transitions, jnp.zeros((), jnp.int32))
 
 
 @jax.jit(donate_argnums=0)
-def add(replay: Replay, rows: Rows) -> Replay:
-    """The rows that follow; `slots` is a multiple of their number, so that none is split."""
-    slots, count = replay.rows.reward.shape[0], rows.reward.shape[0]
+def add(replay: Replay, new: Transitions) -> Replay:
+    """The buffer with the transitions that follow; `replay` is donated: do not use it again.
+
+    Its slots must be a multiple of their number, so that no write wraps around.
+    """
+    slots, count = replay.transitions.reward.shape[0], new.reward.shape[0]
     if slots % count:
-        raise AssertionError(f"{slots} slots do not hold a whole number of {count} rows")
+        raise AssertionError(f"{slots} slots do not hold a whole number of {count} transitions")
     start = replay.written % slots
     put = jax.lax.dynamic_update_slice_in_dim
     kept = (
-        put(old, jnp.asarray(new), start, 0) for old, new in zip(replay.rows, rows, strict=True)
+        put(old, jnp.asarray(one), start, 0)
+        for old, one in zip(replay.transitions, new, strict=True)
     )
-    return Replay(Rows(*kept), replay.written + count)
+    return Replay(Transitions(*kept), replay.written + count)
 
 
-def sample(replay: Replay, key: jax.Array, sequences: int, length: int) -> Rows:
-    """Sequences of `length` + 1 rows of one actor each, uniformly: (length + 1, sequences, ...)."""
-    slots, actors = replay.rows.reward.shape
+def sample(replay: Replay, key: jax.Array, sequences: int, length: int) -> Transitions:
+    """Sample sequences uniformly; each is of one actor and without gaps in time.
+
+    Args:
+        replay: the buffer, with more than `length` transitions per actor.
+        key: random key.
+        sequences: how many to sample.
+        length: transitions of each, to which the one that follows is added.
+
+    Returns:
+        Transitions of shape (length + 1, sequences, ...).
+    """
+    slots, actors = replay.transitions.reward.shape
     filled = jnp.minimum(replay.written, slots)
     when, who = jax.random.split(key)
     oldest = replay.written - filled
@@ -50,4 +61,6 @@ def sample(replay: Replay, key: jax.Array, sequences: int, length: int) -> Rows:
     at = (start + jnp.arange(length + 1)[:, None]) % slots
     actor = jax.random.randint(who, (sequences,), 0, actors)
     flat = at * actors + actor
-    return Rows(*(jnp.take(x.reshape(-1, *x.shape[2:]), flat, axis=0) for x in replay.rows))
+    return Transitions(
+        *(jnp.take(x.reshape(-1, *x.shape[2:]), flat, axis=0) for x in replay.transitions)
+    )

@@ -1,4 +1,4 @@
-"""Named arrays and facts as bytes: what goes through pipes and into checkpoints. No pickle."""
+"""Arrays and JSON metadata as safetensors bytes: policy files, checkpoints, messages to actors."""
 
 import json
 from collections.abc import Mapping
@@ -6,37 +6,54 @@ from typing import Any
 
 import numpy as np
 
-_KINDS = ("float32", "int32", "bool")
+_KEY = "delightful"  # safetensors' own metadata is text by name
 
 
-def pack(facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
-    """The facts and the arrays' shapes as one line of JSON, then the arrays' bytes."""
-    named = {name: np.asarray(array, order="C") for name, array in arrays.items()}
-    shapes = [[name, str(array.dtype), array.shape] for name, array in named.items()]
-    if any(kind not in _KINDS for _, kind, _ in shapes):
-        raise AssertionError(f"only {', '.join(_KINDS)} are packed, not {shapes}")
-    head = json.dumps({"facts": facts, "arrays": shapes}, allow_nan=False).encode()
-    return b"\n".join([head, b"".join(array.tobytes() for array in named.values())])
+def to_bytes(arrays: Mapping[str, np.ndarray], metadata: Mapping[str, Any]) -> bytes:
+    """Serialise named arrays, with any JSON object as metadata.
+
+    Args:
+        arrays: numeric arrays by name.
+        metadata: what JSON can hold; NaN and infinity are refused.
+
+    Returns:
+        A safetensors file's bytes.
+    """
+    from safetensors.numpy import save
+
+    dense = {name: np.asarray(array, order="C") for name, array in arrays.items()}
+    data: bytes = save(dense, {_KEY: json.dumps(metadata, allow_nan=False)})
+    return data
 
 
-def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """What was packed; raises ValueError for bytes that `pack` did not make."""
-    line, _, rest = data.partition(b"\n")
-    head = json.loads(line)
-    arrays, start = {}, 0
-    for name, kind, shape in head["arrays"]:
-        if kind not in _KINDS:
-            raise ValueError(f"{name} is of an unknown kind, {kind}")
-        count = int(np.prod(shape))
-        arrays[name] = np.frombuffer(rest, kind, count, start).reshape(shape)
-        start += arrays[name].nbytes
-    if start != len(rest):
-        raise ValueError(f"{len(rest) - start} bytes too many")
-    return head["facts"], arrays
+def from_bytes(data: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Read what `to_bytes` made.
+
+    Args:
+        data: a safetensors file's bytes, from any source.
+
+    Returns:
+        The arrays in the order of their names, and the metadata.
+
+    Raises:
+        ValueError: for anything that `to_bytes` did not make.
+    """
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        arrays = dict(sorted(load(data).items()))  # it has no order of its own
+        size = int.from_bytes(data[:8], "little")  # of the header, which `load` has validated
+        metadata = json.loads(json.loads(data[8 : 8 + size])["__metadata__"][_KEY])
+    except (SafetensorError, KeyError, ValueError, RecursionError) as error:
+        raise ValueError(f"not a file of delightful's: {error!r}") from None
+    if not isinstance(metadata, dict):
+        raise ValueError(f"metadata must be an object, got {type(metadata).__name__}")
+    return arrays, metadata
 
 
 def flatten(tree: Any, prefix: str = "") -> dict[str, np.ndarray]:
-    """A tree of dicts and named tuples as arrays by path, "critic/second/bias"."""
+    """The arrays of nested dicts and named tuples by path, such as "critic/second/bias"."""
     parts = tree if isinstance(tree, dict) else getattr(tree, "_asdict", dict)()
     if not parts:
         return {prefix: np.asarray(tree)}
@@ -46,20 +63,8 @@ def flatten(tree: Any, prefix: str = "") -> dict[str, np.ndarray]:
     return found
 
 
-def fill(tree: Any, arrays: Mapping[str, np.ndarray], prefix: str = "") -> Any:
-    """A tree of the same shape with the arrays that `flatten` made."""
-    if isinstance(tree, dict):
-        return {k: fill(v, arrays, f"{prefix}/{k}" if prefix else k) for k, v in tree.items()}
-    if hasattr(tree, "_asdict"):
-        return type(tree)(**fill(tree._asdict(), arrays, prefix))
-    array = arrays[prefix]
-    if array.shape != tree.shape or array.dtype != tree.dtype:
-        raise ValueError(f"{prefix} is {array.dtype}{array.shape}, not {tree.dtype}{tree.shape}")
-    return array
-
-
-def nest(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """Dicts in dicts by path, as `flatten` found them."""
+def unflatten(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """Nested dicts from paths: the inverse of `flatten` for dicts."""
     tree: dict[str, Any] = {}
     for path, array in arrays.items():
         *folders, name = path.split("/")
@@ -68,3 +73,18 @@ def nest(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
             at = at.setdefault(folder, {})
         at[name] = array
     return tree
+
+
+def unflatten_like(tree: Any, arrays: Mapping[str, np.ndarray], prefix: str = "") -> Any:
+    """A tree of the same structure, shapes and dtypes as `tree`, with the arrays at its paths."""
+    if isinstance(tree, dict):
+        return {
+            name: unflatten_like(part, arrays, f"{prefix}/{name}" if prefix else name)
+            for name, part in tree.items()
+        }
+    if hasattr(tree, "_asdict"):
+        return type(tree)(**unflatten_like(tree._asdict(), arrays, prefix))
+    array = arrays[prefix]
+    if array.shape != tree.shape or array.dtype != tree.dtype:
+        raise ValueError(f"{prefix} is {array.dtype}{array.shape}, not {tree.dtype}{tree.shape}")
+    return array

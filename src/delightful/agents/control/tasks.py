@@ -1,4 +1,4 @@
-"""The tasks by name: the Control Suite's, and Gymnasium's."""
+"""Task names: those of the Control Suite, and Gymnasium ids."""
 
 from delightful.lab.errors import unknown
 
@@ -33,7 +33,7 @@ BENCHMARKING = (
     "walker:walk",
     "walker:run",
 )
-# The paper does not list its 28 tasks, and speaks of dog.
+# The paper does not list its 28 tasks, but mentions dog.
 DOG_AND_QUADRUPED = (
     "dog:stand",
     "dog:walk",
@@ -67,12 +67,12 @@ GYM = "gym:"
 
 
 def check_name(task: str) -> None:
-    """Refuse a name that is neither one of the suite's nor `gym:` and an id."""
+    """Raise LabError unless the name is one of the suite or `gym:` and an id."""
     if task not in SUITE and not (task.startswith(GYM) and task != GYM):
         raise unknown("task", task, SUITE)
 
 
 def envpool_name(task: str) -> str:
-    """What EnvPool calls a task of the suite: CheetahRun-v1."""
+    """EnvPool's name of a task of the suite, such as CheetahRun-v1."""
     words = task.replace(":", "_").split("_")
     return "".join(word[:1].upper() + word[1:] for word in words) + "-v1"

@@ -1,7 +1,8 @@
 """A run: actors collect a chunk while the learner learns from those before it.
 
-Acting is one chunk behind learning, always, so that neither waits for the other more than it must
-and yet a run's numbers depend on nothing but its config, its seed and the number of threads.
+Acting is always one chunk behind learning. So the two overlap, and yet a run's numbers depend on
+nothing but its config, its seed and the number of threads. Its length does not enter them: the
+first half of a long run is the short run.
 """
 
 import math
@@ -14,24 +15,25 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from delightful.agents.control import environments, learning, replay
+from delightful.agents.control import environments, replay
+from delightful.agents.control import learner as learning
 from delightful.agents.control.actor_process import ActorProcess
 from delightful.agents.control.checkpoints import Checkpoint
 from delightful.agents.control.config import VERSION, ControlConfig
-from delightful.agents.control.policy import Weights
+from delightful.agents.control.gaussian import Weights
 from delightful.agents.control.rollout import Episodes
-from delightful.agents.control.serialization import fill, flatten, nest
-from delightful.agents.control.transitions import CHUNK, Rows
+from delightful.agents.control.serialization import flatten, unflatten, unflatten_like
+from delightful.agents.control.transitions import CHUNK, Transitions
 from delightful.lab.compiling import threads
 from delightful.lab.errors import BrokenRunError
 
 Record = dict[str, float]
 
-BETWEEN_CHECKPOINTS = 60.0  # seconds; when they are written changes no number
+BETWEEN_CHECKPOINTS = 60.0  # seconds; a run's numbers do not depend on it
 
 
 class Progress(NamedTuple):
-    """Where a run is, for those who watch it."""
+    """How far a run is, reported to `watch` after every chunk."""
 
     step: int
     training: float | None  # mean return of the training episodes since the last record
@@ -41,7 +43,7 @@ class Progress(NamedTuple):
 
 @dataclass
 class Window:
-    """What has been seen since the last record."""
+    """Statistics since the last record."""
 
     returns: list[float] = field(default_factory=list)
     dropped: int = 0
@@ -54,13 +56,11 @@ class Window:
         self.updates += updates
         for name, mean in means.items():
             if not math.isfinite(float(mean)):
-                raise BrokenRunError(
-                    f"learning has broken down: {name} is {mean}; are rewards huge?"
-                )
+                raise BrokenRunError(f"learning diverged: {name} is {mean}; are the rewards huge?")
             self.sums[name] += updates * float(mean)
 
     def record(self) -> Record:
-        """Means over the window's learner steps; `training` is that of the episodes that ended."""
+        """Means over the learner steps; `training` is that of the ended episodes' returns."""
         means = {name: total / max(self.updates, 1) for name, total in self.sums.items()}
         count = len(self.returns)
         training = sum(self.returns) / max(count, 1)
@@ -70,10 +70,10 @@ class Window:
 
 @dataclass
 class Run:
-    """All that a run is after `chunk` chunks; a checkpoint holds this and the replayed rows."""
+    """A run's state after `chunk` chunks; a checkpoint holds this and the replay buffer."""
 
     learner: learning.Learner
-    acting: Weights | None  # what the next chunk is collected with
+    acting: Weights | None  # of the policy that collects the next chunk; None is uniform
     chunk: int = 0
     window: Window = field(default_factory=Window)
     records: list[Record] = field(default_factory=list)
@@ -81,7 +81,7 @@ class Run:
 
 @dataclass
 class Session:
-    """A run under way: its actors at work on the next chunk, and its memory of those before."""
+    """A run in progress: its state, its replay buffer, and actors collecting the next chunk."""
 
     config: ControlConfig
     seed: int
@@ -89,22 +89,26 @@ class Session:
     memory: replay.Replay
     actors: ActorProcess
 
-    def advance(self, *, last: bool = False) -> Rows:
-        """Learn from the chunk that the actors bring, while they collect another if any is left."""
+    def advance(self, *, last: bool = False) -> Transitions:
+        """Learn from the chunk that the actors have collected, while they collect the next.
+
+        Returns that chunk; `last` if no other follows.
+        """
         config, run = self.config, self.run
-        rows, episodes = self.actors.collected()
+        transitions, episodes = self.actors.collected()
         run.chunk += 1
         random = _step(config, run.chunk) <= config.random_steps
         run.acting = None if random else weights(run.learner)
         if not last:
             self.actors.collect(run.acting)
-        self.memory = replay.add(self.memory, rows)
+        self.memory = replay.add(self.memory, transitions)
         updates = _updates(config, run.chunk) - _updates(config, run.chunk - 1)
         run.learner, means = learning.learn(config, run.learner, self.memory, self.seed, updates)
         run.window.add(episodes, updates, means)
-        return rows
+        return transitions
 
     def progress(self, awaited: bool) -> Progress:
+        """How far it is; `awaited` if the last record's evaluation is still to come."""
         returns, records = self.run.window.returns, self.run.records
         training = sum(returns) / len(returns) if returns else None
         step = min(_step(self.config, self.run.chunk), self.config.steps)
@@ -114,19 +118,21 @@ class Session:
 def begin(
     config: ControlConfig, seed: int, actors: ActorProcess, checkpoint: Checkpoint | None = None
 ) -> Session:
-    """A new run, or the one that a checkpoint holds."""
-    learner = learning.start(config, seed, actors.observed, actors.actions)
+    """A new run, or the one that a checkpoint holds; its first chunk is still to be requested."""
+    learner = learning.initial(config, seed, actors.observed, actors.actions)
     memory = replay.empty(_slots(config), config.actors, actors.observed, actors.actions)
     if checkpoint is None or not checkpoint.exists:
         return Session(config, seed, Run(learner, None), memory, actors)
-    facts, arrays = checkpoint.state()
-    learner = jax.tree.map(jax.numpy.asarray, fill({"learner": learner}, arrays)["learner"])
-    window, acting = Window(**facts["window"]), nest(arrays).get("acting")
+    arrays, facts = checkpoint.state()
+    learner = jax.tree.map(
+        jax.numpy.asarray, unflatten_like({"learner": learner}, arrays)["learner"]
+    )
+    window, acting = Window(**facts["window"]), unflatten(arrays).get("acting")
     run = Run(learner, acting, facts["chunk"], window, facts["records"])
-    for piece in checkpoint.replayed():
-        rows = Rows(**piece)
-        for i in range(0, len(rows.reward), CHUNK):
-            memory = replay.add(memory, Rows(*(x[i : i + CHUNK] for x in rows)))
+    if run.chunk < config.chunks:  # a finished run replays nothing
+        for piece in checkpoint.replayed():
+            for i in range(0, len(piece.reward), CHUNK):
+                memory = replay.add(memory, Transitions(*(x[i : i + CHUNK] for x in piece)))
     return Session(config, seed, run, memory, actors)
 
 
@@ -135,10 +141,21 @@ def train(
     seed: int,
     folder: Path | None = None,
     watch: Callable[[Progress], bool] = lambda _: False,
+    *,
+    extend: bool = False,
 ) -> tuple[list[Record], Weights]:
-    """The run's records and the actor it ends with; fewer records if `watch` wants it to stop.
+    """Train an agent.
 
-    folder: where checkpoints are kept, and gone on from.
+    Args:
+        config: the run's; `config.steps` environment steps.
+        seed: determines all random numbers.
+        folder: where checkpoints are kept, and resumed from.
+        watch: called after every chunk; if it returns True, the run stops at a checkpoint.
+        extend: resume a run in `folder` that has fewer steps. Its numbers are those of one run of
+            the new length, if both are evaluated at the same spacing.
+
+    Returns:
+        A record per evaluation, and the weights of the actor at the end.
     """
     run = {
         "config": asdict(config),
@@ -147,27 +164,27 @@ def train(
         "program": VERSION,
         "threads": threads(),
     }
-    checkpoint = Checkpoint(folder, run) if folder else None
-    facts, arrays = checkpoint.state() if checkpoint and checkpoint.exists else ({}, {})
+    checkpoint = Checkpoint(folder, run, extend=extend) if folder else None
+    arrays, facts = checkpoint.state() if checkpoint and checkpoint.exists else ({}, {})
     with ActorProcess(config, seed, facts.get("chunk", 0), arrays.get("history")) as actors:
         session = begin(config, seed, actors, checkpoint)
-        _to_the_end(session, checkpoint, watch)
+        _run_to_end(session, checkpoint, watch)
     return session.run.records, weights(session.run.learner)
 
 
-def _to_the_end(
+def _run_to_end(
     session: Session, checkpoint: Checkpoint | None, watch: Callable[[Progress], bool]
 ) -> None:
     config, run, actors = session.config, session.run, session.actors
     end = config.chunks
-    unwritten: list[Rows] = []
+    unwritten: list[Transitions] = []
     written = time.monotonic()
-    awaited = False  # whether an evaluation is under way, behind the next chunk
+    awaited = False  # whether the last record's evaluation was requested, behind the next chunk
     if run.chunk < end:
         actors.collect(run.acting)
     while run.chunk < end:
-        rows = session.advance(last=run.chunk + 1 == end)
-        unwritten += [rows] if checkpoint else []
+        transitions = session.advance(last=run.chunk + 1 == end)
+        unwritten += [transitions] if checkpoint else []
         if awaited:
             _evaluated(session)
         awaited = _is_record(config, run.chunk)
@@ -186,54 +203,53 @@ def _to_the_end(
 
 
 def _record(session: Session) -> None:
-    """A record of what has been seen, to which the evaluation that it asks for is added later."""
+    """Add a record of the statistics so far, and request its evaluation."""
     config, run = session.config, session.run
     number = len(run.records) + 1
-    run.records.append({"step": number * config.steps // config.records, **run.window.record()})
+    run.records.append({"step": number * config.interval, **run.window.record()})
     run.window = Window()
     session.actors.evaluate(number, weights(run.learner))
 
 
 def _evaluated(session: Session) -> None:
-    """Add the evaluation to the record that asked for it."""
+    """Add the requested evaluation to its record."""
     found = session.actors.evaluated()
     found["dropped"] += session.run.records[-1]["dropped"]
     session.run.records[-1] |= found
 
 
 def _slots(config: ControlConfig) -> int:
-    """Rows per actor, in whole chunks: the ring's, or no more than the run can fill."""
+    """Replay slots per actor, in whole chunks; no more than the run can fill."""
     return CHUNK * max(1, min(config.chunks, config.replay // (CHUNK * config.actors)))
 
 
 def _step(config: ControlConfig, chunk: int) -> int:
-    """Environment steps after so many chunks; a reset counts as one."""
+    """Environment steps after `chunk` chunks; a reset counts as one."""
     return chunk * CHUNK * config.actors
 
 
 def _updates(config: ControlConfig, chunk: int) -> int:
-    """Learner steps that are due after so many chunks."""
+    """Learner steps after `chunk` chunks."""
     return max(0, _step(config, chunk) - config.random_steps) // config.every
 
 
 def _is_record(config: ControlConfig, chunk: int) -> bool:
-    """Whether a chunk is the first to end at or after one of the steps at which is evaluated."""
-    passed = [_step(config, c) * config.records // config.steps for c in (chunk - 1, chunk)]
+    """Whether a chunk is the first to end at or after an evaluation step."""
+    passed = [_step(config, c) // config.interval for c in (chunk - 1, chunk)]
     return min(passed[0], config.records) < min(passed[1], config.records)
 
 
 def weights(learner: learning.Learner) -> Weights:
-    """The actor's, as its process takes them."""
+    """The actor's weights as NumPy arrays."""
     found: Weights = jax.tree.map(np.asarray, learner.actor)
     return found
 
 
-def _write(session: Session, checkpoint: Checkpoint, unwritten: list[Rows]) -> None:
+def _write(session: Session, checkpoint: Checkpoint, unwritten: list[Transitions]) -> None:
     config, run = session.config, session.run
-    facts = {"chunk": run.chunk, "window": asdict(run.window), "records": run.records}
+    metadata = {"chunk": run.chunk, "window": asdict(run.window), "records": run.records}
     arrays = flatten({"learner": run.learner, "history": session.actors.history})
     if run.acting is not None:
         arrays |= flatten({"acting": run.acting})
-    over = run.chunk == config.chunks  # then nothing is replayed any more
-    oldest = run.chunk if over else run.chunk - _slots(config) // CHUNK
-    checkpoint.write(run.chunk, facts, arrays, [] if over else unwritten, oldest)
+    oldest = run.chunk - _slots(config) // CHUNK
+    checkpoint.write(run.chunk, arrays, metadata, unwritten, oldest)

@@ -1,20 +1,28 @@
-"""What actors bring and replay keeps."""
+"""What actors collect and replay keeps."""
 
 from typing import Any, NamedTuple
 
-CHUNK = 91  # rows that actors bring at a time; a suite's episode and its reset are eleven chunks
+CHUNK = 91  # steps that actors collect at a time; a suite's episode and its reset are eleven chunks
 
 
-class Rows(NamedTuple):
-    """What actors saw, time first, then actors.
+class Transitions(NamedTuple):
+    """Transitions of several actors: arrays with time first, then actors.
 
-    An episode's last observation has a row of its own, at which nothing was done: `valid` is 0,
-    and the row after it begins another episode.
+    An episode's last observation has an entry of its own, at which nothing was done: `valid` is 0,
+    and the next entry begins another episode.
     """
 
     observation: Any  # arrays of NumPy's or of JAX
-    action: Any  # as drawn; the environment clips it to [−1, 1]
+    action: Any  # as sampled; the environment clips it to [−1, 1]
     log_prob: Any  # of the action, under the policy that acted
     reward: Any
-    discount: Any  # 0 where the task ended, 1 elsewhere, time limits included
+    discount: Any  # 0 where the task terminated, 1 elsewhere, time limits included
     valid: Any
+
+    @classmethod
+    def zeros(
+        cls, xp: Any, *, time: int, actors: int, observed: int, actions: int
+    ) -> "Transitions":
+        """Transitions of a shape, as arrays of the library `xp`, to be filled."""
+        last = ((observed,), (actions,), (), (), (), ())
+        return cls(*(xp.zeros((time, actors, *shape), xp.float32) for shape in last))

@@ -81,5 +81,4 @@ SAC = Program(
     1,
     15.0,
     _sac_seconds,
-    share=_SHARE,
 )

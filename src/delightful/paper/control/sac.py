@@ -1,4 +1,4 @@
-"""SAC of Stable-Baselines3 and of SBX on tasks of the suite, as their users would set it up."""
+"""SAC of Stable-Baselines3 and of SBX on tasks of the suite: third-party baselines."""
 
 import warnings
 from collections.abc import Callable
@@ -9,57 +9,38 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from delightful.agents.control import environments
 from delightful.agents.control.config import ControlConfig
+from delightful.agents.control.environments.suite import SuiteTask
 from delightful.agents.control.rollout import generator
 
 
 class Task(gymnasium.Env):  # type: ignore[misc]
-    """A task of dm_control with Gymnasium's interface; an episode that goes wrong is cut short.
+    """A dm_control task as a Gymnasium environment; an episode with NaN is truncated."""
 
-    It remembers how its episode came about: chance as it was before, and all actions since.
-    """
-
-    dropped = 0  # episodes that went wrong
+    dropped = 0  # episodes in which the simulator gave NaN
 
     def __init__(self, name: str, seed: int) -> None:
-        self._task = environments.SuiteTask(name, seed)
-        self.chance: dict[str, Any] = {}
-        self.actions: list[np.ndarray] = []
+        self._task = SuiteTask(name, seed)
         self._seen = np.zeros(self._task.observed, np.float32)
         self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (self._task.observed,))
         self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (self._task.actions,))
 
     def reset(self, **_: Any) -> tuple[np.ndarray, dict[str, Any]]:
-        self.chance, self.actions = self._task.chance.get_state(legacy=False), []
         self._seen = self._task.reset()
         return self._seen, {}
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        self.actions.append(np.array(action, np.float32))
-        observation, reward, ended, cut = self._task.step(action)
+        observation, reward, terminated, truncated = self._task.step(action)
         if not (np.isfinite(reward) and np.isfinite(observation).all()):
-            self.dropped += 1  # one NaN that is learned from would be the end of all learning
+            self.dropped += 1  # a single NaN in a batch would make all weights NaN
             return self._seen, 0.0, False, True, {}
         self._seen = observation
-        return observation, reward, ended, cut, {}
-
-    def go_on(self, chance: dict[str, Any], actions: np.ndarray) -> None:
-        """To where an episode was that came about like this."""
-        self._task.chance.set_state(chance)
-        self.reset()
-        for action in actions:
-            self.step(action)
-
-
-def as_json(chance: dict[str, Any]) -> dict[str, Any]:
-    """NumPy's state of chance, in which is an array of whole numbers."""
-    return {**chance, "state": {**chance["state"], "key": chance["state"]["key"].tolist()}}
+        return observation, reward, terminated, truncated, {}
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What SAC is given of ours; all else is the library's own default."""
+    """The hyperparameters that SAC shares with our runs; all others are the library's defaults."""
 
     task: str
     every: int
@@ -73,7 +54,7 @@ class Settings:
 
 
 def agent(library: str, settings: Settings, seed: int) -> Any:
-    """SAC with as many updates per environment step as ours."""
+    """SAC of "sb3" or "sbx", with as many updates per environment step as our runs."""
     from stable_baselines3.common.vec_env import DummyVecEnv
 
     if library == "sb3":
@@ -99,7 +80,7 @@ def agent(library: str, settings: Settings, seed: int) -> Any:
 
 
 def trainer(library: str, settings: Settings, steps: int) -> Callable[[], object]:
-    """Trains for `steps` environment steps at each call, going on from the last."""
+    """A function, compiled, that trains one agent for `steps` environment steps at each call."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         sac = agent(library, settings, 0)

@@ -1,4 +1,4 @@
-"""Runs as the lab has them: curves, one seed at a time, gone on with where they were stopped."""
+"""Control runs as programs of the lab: curves, one seed at a time."""
 
 import itertools
 import sys
@@ -12,21 +12,19 @@ from delightful.agents.control.config import ControlConfig
 from delightful.agents.control.training import Record, train
 from delightful.lab.cells import Curves
 
-Train = Callable[[int, Path | None], list[Record]]
-"""A seed and the folder of its checkpoints, if they are kept -> the run's records."""
-
 
 def run(config: ControlConfig, seeds: np.ndarray, folder: Path | None = None) -> Curves:
+    """Train once per seed, resuming runs that were stopped from their checkpoints in `folder`."""
     config.check()
     name = f"{config.task}, {config.method}"
-    return curves(lambda seed, kept: train(config, seed, kept)[0], name, seeds, folder)
+    return curves(lambda seed: _resumed(config, seed, folder and folder / str(seed)), name, seeds)
 
 
-def curves(train: Train, name: str, seeds: np.ndarray, folder: Path | None) -> Curves:
-    """What `train` records for each of the seeds; `name` is what a person is told of."""
+def curves(train: Callable[[int], list[Record]], name: str, seeds: np.ndarray) -> Curves:
+    """The records of several seeds as curves; episodes dropped because of NaN are reported."""
     runs = []
     for seed in map(int, seeds):
-        records = _gone_on_with(train, seed, folder and folder / str(seed))
+        records = train(seed)
         runs.append(records)
         dropped = sum(int(record["dropped"]) for record in records)
         if dropped:
@@ -42,10 +40,10 @@ def curves(train: Train, name: str, seeds: np.ndarray, folder: Path | None) -> C
     }
 
 
-def _gone_on_with(train: Train, seed: int, folder: Path | None) -> list[Record]:
-    """From its checkpoint; anew if that is of no use, which is then put aside."""
+def _resumed(config: ControlConfig, seed: int, folder: Path | None) -> list[Record]:
+    """Resume from a checkpoint; if it cannot be used, move it aside and start anew."""
     try:
-        return train(seed, folder)
+        return train(config, seed, folder)[0]
     except CheckpointError as error:
         if folder is None:
             raise
@@ -54,7 +52,7 @@ def _gone_on_with(train: Train, seed: int, folder: Path | None) -> list[Record]:
         aside = next(name for name in names if not name.exists())
         folder.rename(aside)
         print(
-            f"{error} The run is begun anew; until it is done, what it left is in {aside}.",
+            f"{error} The run starts anew; until it is done, its old files are in {aside}.",
             file=sys.stderr,
         )
-        return train(seed, folder)
+        return train(config, seed, folder)[0]

@@ -1,4 +1,4 @@
-"""`delightful train`, as a person uses it."""
+"""`delightful train`, as a user runs it."""
 
 import json
 import os
@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from delightful.agents.control import rendering
-from delightful.agents.control.config import ControlConfig
-from delightful.agents.control.policy import gaussian
-from delightful.agents.control.serialization import nest, unpack
+from delightful.agents.control import Policy, load_policy, rendering
+from delightful.agents.control.training import Progress
+from delightful.cli.train import Watcher, remaining
+from delightful.lab.errors import LabError
 
 HERE = Path(__file__).parent
 SMALL = ("--steps", "3000", "--set", "records=3", "--set", "random_steps=728", "--set", "width=8")
@@ -27,7 +27,8 @@ def command(*arguments):
 
 @pytest.fixture
 def environment():
-    return {**os.environ, "PYTHONPATH": str(HERE)}
+    paths = (str(HERE), os.environ.get("PYTHONPATH", ""))
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
 
 
 def delightful(folder, environment, *arguments):
@@ -43,7 +44,9 @@ def delightful(folder, environment, *arguments):
 
 
 @pytest.mark.slow
-def test_a_run_leaves_its_log_its_policy_and_a_board_and_is_not_run_twice(tmp_path, environment):
+def test_a_run_leaves_its_log_its_policy_and_tensorboards_and_is_not_run_twice(
+    tmp_path, environment
+):
     first = delightful(tmp_path, environment, "gym:misbehaving:Toy-v0", *SMALL)
     assert first.returncode == 0, first.stderr
     assert "return" in first.stdout
@@ -53,15 +56,66 @@ def test_a_run_leaves_its_log_its_policy_and_a_board_and_is_not_run_twice(tmp_pa
     assert [record["step"] for record in log] == [1000, 2000, 3000]
     assert {"deterministic", "stochastic", "training", "inverted", "dropped"} <= set(log[0])
     assert list((folder / "tensorboard").glob("events.*"))
-    facts, arrays = unpack((folder / "policy.bin").read_bytes())
-    assert facts["config"]["task"] == "gym:misbehaving:Toy-v0"
-    seen = np.zeros((5, 2), np.float32)
-    mean, deviation = gaussian(ControlConfig(**facts["config"]), nest(arrays), seen)
-    assert mean.shape == deviation.shape == (5, 1)
+    policy = load_policy(folder / "policy.safetensors")
+    assert policy.task == "gym:misbehaving:Toy-v0"
+    assert policy.act(np.zeros((5, 2))).shape == (5, 1)
+    there = folder.relative_to(tmp_path)
+    for said in (
+        f"{there}/policy.safetensors (delightful play {there}/policy.safetensors)",
+        f"{there}/log.jsonl (tensorboard --logdir {there}/tensorboard)",
+        f"{there}/checkpoint.json (to train on: --extend",
+    ):
+        assert said in first.stdout
     before = (folder / "log.jsonl").read_bytes()
     again = delightful(tmp_path, environment, "gym:misbehaving:Toy-v0", *SMALL)
     assert again.stdout == first.stdout
     assert (folder / "log.jsonl").read_bytes() == before
+
+
+@pytest.mark.slow
+def test_an_extended_run_is_the_longer_one(tmp_path, environment):
+    task, long = "gym:misbehaving:Toy-v0", ("--steps", "6000", "--set", "records=6")
+    delightful(tmp_path, environment, task, *SMALL, "--out", "short")
+    # `records` of the command does not matter: the spacing stays.
+    found = delightful(tmp_path, environment, task, *SMALL, *long[:2], "--extend", "--out", "short")
+    assert found.returncode == 0, found.stderr
+    whole = delightful(tmp_path, environment, task, *SMALL, *long, "--out", "whole")
+    assert whole.returncode == 0, whole.stderr
+    for name in ("policy.safetensors", "log.jsonl"):
+        one, other = (tmp_path / folder / name for folder in ("short", "whole"))
+        assert one.read_bytes() == other.read_bytes()
+    for steps, said in (
+        ("3000", "--steps must be at least 7,000 to extend the run in short, which has 6,000"),
+        ("6600", "and is evaluated every 1,000; got 6,600."),
+    ):
+        options = (*SMALL, "--steps", steps, "--extend", "--out", "short")
+        refused = delightful(tmp_path, environment, task, *options)
+        assert refused.returncode == 2
+        assert said in refused.stderr
+    refused = delightful(tmp_path, environment, task, *SMALL, "--out", "short")
+    assert "short holds this run over 6,000 steps, not 3,000: give --steps 6000" in refused.stderr
+
+
+def test_the_time_left_after_a_resume_is_by_this_commands_own_rate(small, tmp_path, monkeypatch):
+    """A run of 4,000 steps, resumed at 3,000: the 3,000 are not this command's."""
+    now = [100.0]
+    monkeypatch.setattr("delightful.cli.train.time.monotonic", lambda: now[0])
+    said = []
+
+    class Bar:
+        def update(self, _, **fields):
+            said.append(fields["said"])
+
+    class Console:
+        is_terminal = True
+
+    watcher = Watcher(small, tmp_path, Console(), None)
+    watcher._bar, watcher._seen = Bar(), 0
+    for step in (3000, 3100, 3200):
+        watcher(Progress(step, None, [], 0))
+        now[0] += 10
+    assert said == ["", "10 steps/s, about 90 s left", "10 steps/s, about 80 s left"]
+    assert remaining(6000, 10.0) == "about 10 min left"
 
 
 @pytest.mark.slow
@@ -71,7 +125,7 @@ def test_a_run_with_two_threads_repeats_to_the_byte(tmp_path, environment):
     for out in ("one", "other"):
         found = delightful(tmp_path, environment, "cheetah:run", *short, "--out", out)
         assert found.returncode == 0, found.stderr
-    for name in ("policy.bin", "log.jsonl"):
+    for name in ("policy.safetensors", "log.jsonl"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "other" / name).read_bytes()
 
 
@@ -128,6 +182,7 @@ def test_ctrl_c_ends_a_sweep_in_the_middle_of_a_long_run(tmp_path, environment):
         (["cheetah:run", "--set", "kl"], "--set must read FIELD=VALUE"),
         (["gym:misbehaving:Discrete-v0"], "Discrete actions"),
         (["cheetah:run", "--render", "film.gif"], "--render must name an .mp4 file, got film.gif."),
+        (["cheetah:run", "--extend"], "runs/cheetah-run-dg-seed0 has no run to extend: leave out"),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(tmp_path, environment, arguments, said):
@@ -147,19 +202,17 @@ def test_an_episode_is_filmed(tmp_path, environment):
 
 
 def test_a_film_that_cannot_be_made_says_why(small, tmp_path, monkeypatch):
-    from delightful.lab.errors import LabError
-
     with pytest.raises(LabError, match="nothing was rendered: "):
-        rendering.render(small, {}, 0, tmp_path / "film.mp4")
+        rendering.render(Policy(small, {}), 0, tmp_path / "film.mp4")
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(LabError, match=r"--render cannot write to .*file: File exists"):
-        rendering.check(small, tmp_path / "file" / "film.mp4")
+        rendering.check(small.task, tmp_path / "file" / "film.mp4", "--render")
     monkeypatch.setattr(rendering, "find_spec", lambda _: None)
     with pytest.raises(LabError, match="pip install 'delightful-rl"):
-        rendering.check(small, tmp_path / "film.mp4")
+        rendering.check(small.task, tmp_path / "film.mp4", "--render")
 
 
-def test_a_machine_that_cannot_draw_is_told_before_training(tmp_path, environment):
+def test_a_machine_that_cannot_draw_is_reported_before_training(tmp_path, environment):
     without = environment | {"MUJOCO_GL": "none"}
     found = delightful(tmp_path, without, "cartpole:swingup", *SMALL, "--render", "film.mp4")
     assert found.returncode == 2

@@ -1,10 +1,11 @@
-"""Pools: whole episodes, chance, bounds, and what is refused, whatever steps them."""
+"""Environments: episodes, seeds, bounds, and what is refused, whatever steps them."""
 
 import numpy as np
 import pytest
 
 from delightful.agents.control import environments
-from delightful.agents.control.environments import make
+from delightful.agents.control.environments import gym, make, suite, task_seed, vector
+from delightful.agents.control.environments.scaling import ActionScaling
 from delightful.lab.errors import LabError
 
 pytest.importorskip("envpool", reason="needs EnvPool")
@@ -17,16 +18,16 @@ ENGINES = ("envpool", "dm_control")
 @pytest.mark.parametrize("engine", ENGINES)
 def test_episodes_are_of_a_thousand_steps_and_then_begin_anew(engine):
     """A point mass stands still only where its episode begins."""
-    pool, rng = make("point_mass:easy", 2, 0, engine=engine), np.random.default_rng(0)
-    pool.reset()
+    envs, rng = make("point_mass:easy", 2, 0, engine=engine), np.random.default_rng(0)
+    envs.reset()
     for time in range(1, 1402):
-        step = pool.step(rng.uniform(-1, 1, (2, 2)))
-        assert not step.ended.any()
-        assert list(step.cut) == [time == 1000, time == 1400]
+        step = envs.step(rng.uniform(-1, 1, (2, 2)))
+        assert not step.terminated.any()
+        assert list(step.truncated) == [time == 1000, time == 1400]
         assert list(np.all(step.observation[:, 2:] == 0, axis=1)) == [time == 1001, False]
         assert time != 1001 or step.reward[0] == 0
         if time in (400, 1400):  # in the midst of an episode, and at its end
-            assert np.all(pool.reset_one(1)[2:] == 0)
+            assert np.all(envs.reset_one(1)[2:] == 0)
 
 
 KINDS = pytest.mark.parametrize(
@@ -35,10 +36,10 @@ KINDS = pytest.mark.parametrize(
 )
 
 
-def walked(pool, steps=5):
+def walked(envs, steps=5):
     """First observations, and what follows on given actions."""
-    action = np.random.default_rng(0).uniform(-1, 1, (steps, 2, pool.actions))
-    return [pool.reset(), *(step for now in action for step in pool.step(now))]
+    action = np.random.default_rng(0).uniform(-1, 1, (steps, 2, envs.actions))
+    return [envs.reset(), *(step for now in action for step in envs.step(now))]
 
 
 @KINDS
@@ -51,13 +52,13 @@ def test_a_seed_repeats_to_the_byte(task, engine):
 
 @KINDS
 def test_one_environment_begins_anew_alone(task, engine):
-    pool, twin = (make(task, 2, 0, engine=engine) for _ in range(2))
-    before, _ = (walked(one)[-4] for one in (pool, twin))
-    first = pool.reset_one(1)
+    envs, twin = (make(task, 2, 0, engine=engine) for _ in range(2))
+    before, _ = (walked(one)[-4] for one in (envs, twin))
+    first = envs.reset_one(1)
     assert first.dtype == np.float32
-    assert first.shape == (pool.observed,)
+    assert first.shape == (envs.observed,)
     assert not np.array_equal(first, before[1])
-    ours, theirs = (one.step(np.full((2, 1), 0.3)).observation for one in (pool, twin))
+    ours, theirs = (one.step(np.full((2, 1), 0.3)).observation for one in (envs, twin))
     np.testing.assert_array_equal(ours[0], theirs[0])
     assert not np.array_equal(ours[1], theirs[1])
     assert np.abs(ours[1] - first).max() < np.abs(ours[1] - theirs[1]).max()
@@ -66,37 +67,37 @@ def test_one_environment_begins_anew_alone(task, engine):
 @pytest.mark.parametrize("engine", ENGINES)
 def test_bounds_without_meaning_are_none(engine):
     """The linear-quadratic regulator's are of 10¹⁰; its reward tells what was done."""
-    pool, action = make("lqr:lqr_2_1", 1, 0, engine=engine), np.full((1, 1), -0.7)
-    pool.reset()
-    step = pool.step(action)
+    envs, action = make("lqr:lqr_2_1", 1, 0, engine=engine), np.full((1, 1), -0.7)
+    envs.reset()
+    step = envs.step(action)
     spent = 0.5 * np.sum(step.observation[0, :2] ** 2) + 0.1 * 0.5 * 0.7**2
     assert step.reward[0] == pytest.approx(1 - spent, abs=1e-6)
 
 
 def test_a_bound_on_one_side_is_kept():
     space = gymnasium.spaces.Box(np.array([0, -np.inf]), np.array([np.inf, 3]), dtype=np.float64)
-    scale = environments._Bounds(space)
+    scale = ActionScaling(space)
     assert [scale(np.full(2, end)).tolist() for end in (-1, 0, 1)] == [[0, 1], [1, 2], [2, 3]]
 
 
 def test_gymnasiums_bounds_are_reached():
     """Torques of up to 2; what is beyond 1 is cut."""
-    pool, own = make("gym:Pendulum-v1", 1, 5), gymnasium.make("Pendulum-v1")
-    np.testing.assert_array_equal(pool.reset()[0], own.reset(seed=environments._seed(5, 0))[0])
+    envs, own = make("gym:Pendulum-v1", 1, 5), gymnasium.make("Pendulum-v1")
+    np.testing.assert_array_equal(envs.reset()[0], own.reset(seed=task_seed(5, 0))[0])
     for action, torque in ((1, 2), (-0.5, -1), (0, 0), (3, 2)):
-        step = pool.step(np.full((1, 1), action, np.float32))
+        step = envs.step(np.full((1, 1), action, np.float32))
         observation, reward, *_ = own.step(np.array([torque], np.float32))
         np.testing.assert_array_equal(step.observation[0], observation)
         assert step.reward[0] == np.float32(reward)
 
 
 def test_observations_in_parts_are_joined():
-    pool = make("gym:misbehaving:InParts-v0", 1, 0)
-    assert pool.observed == 3
-    first = pool.reset()[0]
+    envs = make("gym:misbehaving:InParts-v0", 1, 0)
+    assert envs.observed == 3
+    first = envs.reset()[0]
     np.testing.assert_array_equal(first[:2], [1, 0])
     for _ in range(15):
-        step = pool.step(np.ones((1, 1), np.float32))
+        step = envs.step(np.ones((1, 1), np.float32))
     np.testing.assert_allclose(step.observation[0], [0, 1, first[2] + 15 * 0.2], rtol=1e-6)
 
 
@@ -107,7 +108,7 @@ def test_observations_in_parts_are_joined():
         ("gym:Pendulum-v99", "gym:Pendulum-v99 cannot be made"),
         ("gym:nowhere:Pendulum-v1", "gym:nowhere:Pendulum-v1 cannot be made"),
         ("gym:CartPole-v1", r"Discrete actions; only continuous \(Box\).*gym:Pendulum-v1"),
-        ("gym:misbehaving:OfAnyLength-v0", "Sequence observations; only such of one length"),
+        ("gym:misbehaving:OfAnyLength-v0", "Sequence observations; only those of a fixed length"),
     ],
 )
 def test_gymnasium_tasks_that_cannot_be_had(task, sentence):
@@ -116,13 +117,14 @@ def test_gymnasium_tasks_that_cannot_be_had(task, sentence):
 
 
 def test_what_is_missing_can_be_installed(monkeypatch):
-    monkeypatch.setattr(environments, "find_spec", lambda _: None)
+    for module in (environments, gym, suite):
+        monkeypatch.setattr(module, "find_spec", lambda _: None)
     for task in ("cheetah:run", "gym:Pendulum-v1"):
         with pytest.raises(LabError, match=r"pip install 'delightful-rl\[control\]'"):
             make(task, 1, 0)
 
 
 def test_envpool_is_taken_where_it_is_installed(monkeypatch):
-    assert not isinstance(make("pendulum:swingup", 1, 0), environments.Separate)
+    assert not isinstance(make("pendulum:swingup", 1, 0), vector.Sequential)
     monkeypatch.setattr(environments, "find_spec", lambda name: None if name == "envpool" else name)
-    assert isinstance(make("pendulum:swingup", 1, 0), environments.Separate)
+    assert isinstance(make("pendulum:swingup", 1, 0), vector.Sequential)

@@ -1,4 +1,4 @@
-"""EnvPool and dm_control are the same tasks: the same sizes, steps, rewards and chance."""
+"""EnvPool and dm_control are the same tasks: the same sizes, steps, rewards and first states."""
 
 import functools
 
@@ -7,8 +7,9 @@ import pytest
 from scipy import stats
 from scipy.spatial.transform import Rotation
 
-from delightful.agents.control import environments, tasks
+from delightful.agents.control import tasks
 from delightful.agents.control.environments import make
+from delightful.agents.control.environments.suite import observation_names
 from delightful.lab.errors import LabError
 
 envpool = pytest.importorskip("envpool", reason="needs EnvPool")
@@ -46,12 +47,10 @@ def both(task):
 
 
 def parts(task, row):
-    spec = both(task)[1]._environments[0]._environment.observation_spec()
-    shapes = [spec[key].shape for key in environments.suite_keys(task)]
+    spec = both(task)[1]._tasks[0]._environment.observation_spec()
+    shapes = [spec[key].shape for key in observation_names(task)]
     ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
-    found = zip(
-        environments.suite_keys(task), np.split(np.float64(row), ends[:-1]), shapes, strict=True
-    )
+    found = zip(observation_names(task), np.split(np.float64(row), ends[:-1]), shapes, strict=True)
     return {key: part.reshape(shape) for key, part, shape in found}
 
 
@@ -211,11 +210,11 @@ TURNS = {"fish": fish_turn, "humanoid": humanoid_turn, "quadruped": quadruped_tu
 
 def played(task, steps, rng):
     """An episode's beginning in EnvPool, in which something was earned if that is likely at all."""
-    pool = both(task)[0]
+    envs = both(task)[0]
     for _ in range(40):
-        action = np.float32(rng.uniform(-1, 1, (steps, pool.actions)))
-        first = pool.reset()
-        found = [pool.step(one[None]) for one in action]
+        action = np.float32(rng.uniform(-1, 1, (steps, envs.actions)))
+        first = envs.reset()
+        found = [envs.step(one[None]) for one in action]
         reward = np.concatenate([step.reward for step in found])
         if reward.sum() > 0.01:
             break
@@ -224,14 +223,14 @@ def played(task, steps, rng):
 
 def replayed(task, first, action, turn=None):
     """The same from dm_control, set to EnvPool's first observation."""
-    pool = both(task)[1]
-    one = pool._environments[0]
+    envs = both(task)[1]
+    one = envs._tasks[0]
     physics = one._environment.physics
-    pool.reset()
+    envs.reset()
     with physics.reset_context():
         SETTERS[task.partition(":")[0]](physics, parts(task, first), turn)
     began = one._joined(one._environment.task.get_observation(physics))
-    found = [pool.step(one[None]) for one in action]
+    found = [envs.step(one[None]) for one in action]
     observation = np.concatenate([began[None], *(step.observation for step in found)])
     return observation, np.concatenate([step.reward for step in found])
 
@@ -293,7 +292,7 @@ def test_envpool_takes_a_ball_for_caught_a_little_early():
     """EnvPool 1.2.5 takes the size of the geom with the number of the ball's body, of the cup."""
     task = "ball_in_cup:catch"
     (seen, reward), (_, earned) = compared(task, 100, np.random.default_rng(0))
-    physics = both(task)[1]._environments[0]._environment.physics
+    physics = both(task)[1]._tasks[0]._environment.physics
     away = []
     for row in seen[1:]:
         with physics.reset_context():
@@ -310,7 +309,7 @@ def test_envpool_takes_a_ball_for_caught_a_little_early():
     "task", {task.partition(":")[0]: task for task in tasks.BENCHMARKING}.values()
 )
 def test_episodes_begin_alike(task):
-    one, other = (np.concatenate([pool.reset() for _ in range(200)]) for pool in both(task))
+    one, other = (np.concatenate([envs.reset() for _ in range(200)]) for envs in both(task))
     found = stats.ks_2samp(one.round(4), other.round(4), method="asymp")
     assert found.pvalue.min() > 1e-5
 
@@ -320,12 +319,12 @@ def test_episodes_begin_alike(task):
 def test_random_actions_earn_the_same(task):
     rng = np.random.default_rng(1)
 
-    def returned(pool, episodes):
-        pool.reset()
-        action = rng.uniform(-1, 1, (episodes, 1001, 1, pool.actions))
-        return [sum(pool.step(now).reward[0] for now in episode) for episode in action]
+    def returned(envs, episodes):
+        envs.reset()
+        action = rng.uniform(-1, 1, (episodes, 1001, 1, envs.actions))
+        return [sum(envs.step(now).reward[0] for now in episode) for episode in action]
 
-    one, other = (returned(pool, count) for pool, count in zip(both(task), (12, 8), strict=True))
+    one, other = (returned(envs, count) for envs, count in zip(both(task), (12, 8), strict=True))
     error = np.hypot(stats.sem(one), stats.sem(other))
     assert abs(np.mean(one) - np.mean(other)) < 4 * error
     assert error < np.mean(one) / 5

@@ -1,0 +1,77 @@
+"""Evaluation: returns of whole episodes."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from delightful.agents.control import environments
+from delightful.agents.control.config import ControlConfig
+from delightful.agents.control.environments import VectorEnvironment
+from delightful.agents.control.gaussian import policy
+from delightful.agents.control.rollout import generator
+
+LONGEST = 10_000  # steps after which an episode is cut: those of lqr have no limit of their own
+
+
+def evaluate(
+    config: ControlConfig, seed: int, record: int, weights: Mapping[str, Any]
+) -> tuple[float, float, int]:
+    """Mean returns of a policy over `config.episodes` episodes each.
+
+    Args:
+        config: the run's.
+        seed: the run's; with `record`, it determines all random numbers.
+        record: the number of the evaluation.
+        weights: the policy's.
+
+    Returns:
+        The mean return of the policy's mean action, that of sampled actions, and how many
+        episodes were left out of them because the simulator gave NaN.
+    """
+    rng = generator(seed, 3, record)
+    half = config.episodes
+    evaluated = environments.make(config.task, 2 * half, int(rng.integers(2**31)))
+
+    def act(observation: np.ndarray) -> np.ndarray:
+        now = policy(config, dict(weights), observation)
+        noise = rng.standard_normal(now.mean.shape, dtype=np.float32)
+        noise[:half] = 0
+        action: np.ndarray = now.mean + now.deviation * noise
+        return action
+
+    total, finite = episode_returns(evaluated, 2 * half, act)
+    mean, sampled = (mean_return(total[k], finite[k]) for k in np.split(np.arange(2 * half), 2))
+    return mean, sampled, int((~finite).sum())
+
+
+def episode_returns(
+    evaluated: VectorEnvironment, count: int, act: Callable[[np.ndarray], np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Play one episode in each environment.
+
+    Args:
+        evaluated: the environments.
+        count: how many they are.
+        act: observations -> actions.
+
+    Returns:
+        Their returns, and which of them stayed finite; the others ended where NaN came up.
+    """
+    seen, running, total = evaluated.reset(), np.ones(count, bool), np.zeros(count)
+    finite = np.ones(count, bool)
+    for _ in range(LONGEST):
+        seen, reward, terminated, truncated = evaluated.step(act(seen))
+        diverged = ~(np.isfinite(reward) & np.isfinite(seen).all(axis=1))
+        seen = np.where(diverged[:, None], 0, seen)
+        total += np.where(running & ~diverged, reward, 0)
+        finite &= ~(running & diverged)
+        running &= ~(terminated | truncated | diverged)
+        if not running.any():
+            break
+    return total, finite
+
+
+def mean_return(total: np.ndarray, finite: np.ndarray) -> float:
+    """Mean over the episodes that stayed finite; if none did, over all, up to where NaN came."""
+    return float(total[finite].mean() if finite.any() else total.mean())

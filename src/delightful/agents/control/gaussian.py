@@ -1,0 +1,108 @@
+"""The Gaussian policy as a function of its weights, for NumPy and JAX alike: actors need no JAX."""
+
+import math
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from delightful.agents.control.config import ControlConfig
+
+Weights = dict[str, Any]
+
+_LOG_2PI = float(np.log(2 * np.pi))
+_EPSILON = 1e-6
+
+
+class Gaussian(NamedTuple):
+    """A diagonal Gaussian over actions at each state; the last axis is the action's."""
+
+    mean: Any  # arrays of NumPy's or of JAX
+    deviation: Any
+
+    def log_prob(self, action: Any) -> Any:
+        """log π(a) = Σ_i log N(a_i; mean_i, deviation_i).
+
+        Args:
+            action: one action per state, or several along an extra axis after those of the states.
+
+        Returns:
+            The log-densities, of the action's shape without its last axis.
+        """
+        xp, mean, deviation = _library(self.mean), self.mean, self.deviation
+        if action.ndim > mean.ndim:
+            mean, deviation = mean[..., None, :], deviation[..., None, :]
+        scaled = (action - mean) / deviation
+        return xp.sum(-0.5 * scaled**2 - xp.log(deviation) - 0.5 * _LOG_2PI, axis=-1)
+
+
+def policy(config: ControlConfig, actor: Weights, observation: Any) -> Gaussian:
+    """The actor network: π(·|s) at each observation.
+
+    The mean is bounded by tanh. Without a bound it could leave the action bounds: every sample
+    would be clipped to the same action, all advantages would be 0, and it would never return.
+
+    Args:
+        config: gives the bounds of the deviation.
+        actor: the network's weights.
+        observation: float32, its features on the last axis.
+
+    Returns:
+        Mean and standard deviation, each of the observation's shape with actions last.
+    """
+    xp = _library(observation)
+    hidden = tanh_layer_norm(xp, actor["norm"], linear(actor["first"], observation))
+    hidden = xp.maximum(linear(actor["second"], hidden), 0)
+    spread = linear(actor["spread"], hidden) + _initial_spread(config)
+    room = config.most_deviation - config.least_deviation
+    deviation = config.least_deviation + room / (1 + xp.exp(-spread))
+    return Gaussian(xp.tanh(linear(actor["mean"], hidden)), deviation)
+
+
+def _initial_spread(config: ControlConfig) -> Any:
+    """The logit at which the deviation's sigmoid gives `config.deviation`."""
+    share = (config.deviation - config.least_deviation) / (
+        config.most_deviation - config.least_deviation
+    )
+    if isinstance(share, float):
+        return -math.log(1 / share - 1)
+    return -_library(share).log(1 / share - 1)
+
+
+def divergence(old: Gaussian, new: Gaussian) -> tuple[Any, Any]:
+    """KL(old ‖ new) in two parts, so that each can have a coefficient of its own.
+
+    Args:
+        old: the reference policy.
+        new: the policy that is regularised.
+
+    Returns:
+        Per state, ½Σ((μ − μ_old)/σ_old)², the KL if only the mean differed, and
+        Σ(½(σ_old²/σ² − 1) − log(σ_old/σ)), the KL if only the deviation did.
+    """
+    xp = _library(old.mean)
+    ratio = old.deviation / new.deviation
+    moved = (new.mean - old.mean) / old.deviation
+    changed = 0.5 * (ratio**2 - 1) - xp.log(ratio)
+    return xp.sum(0.5 * moved**2, axis=-1), xp.sum(changed, axis=-1)
+
+
+def linear(layer: Weights, x: Any) -> Any:
+    """x @ matrix + bias."""
+    return product(x, layer["matrix"]) + layer["bias"]
+
+
+def product(x: Any, matrix: Any) -> Any:
+    """x @ matrix, as a product of two axes: with more, XLA's gradient of the matrix is slow."""
+    return (x.reshape(-1, x.shape[-1]) @ matrix).reshape(*x.shape[:-1], -1)
+
+
+def tanh_layer_norm(xp: Any, norm: Weights, x: Any) -> Any:
+    """tanh(LayerNorm(x)): observations come in any units, and every feature stays bounded."""
+    centred = x - xp.mean(x, axis=-1, keepdims=True)
+    size = xp.sqrt(xp.mean(centred**2, axis=-1, keepdims=True) + _EPSILON)
+    return xp.tanh(centred / size * norm["scale"] + norm["offset"])
+
+
+def _library(array: Any) -> Any:
+    return np if isinstance(array, np.ndarray) else sys.modules["jax.numpy"]

@@ -1,0 +1,122 @@
+"""The actor's loss and its samples, against formulas in NumPy."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from batches import SHAPE, some_transitions
+
+from delightful.agents.control import networks
+from delightful.agents.control.actor_loss import (
+    Samples,
+    actor_loss,
+    gate_diagnostics,
+    sample_actions,
+    weight_scale,
+)
+from delightful.agents.control.config import LEAST_WEIGHT, ControlConfig
+from delightful.agents.control.gaussian import Gaussian
+
+METHODS = ("pg", "dg", "ppo", "mpo")
+OPTIONS = {"ppo": {"max_ratio": 3.0}, "dg": {"max_surprisal": 10.0}}
+CONFIG = ControlConfig(width=16, batch=40, kl=2.0, kl_deviation=5.0)
+
+
+def a_batch(seed=0, actions=2):
+    rng = np.random.default_rng(seed)
+    transitions = some_transitions(rng, actions=actions)
+
+    def gaussian(time):
+        shape = (time, SHAPE[1], actions)
+        return Gaussian(
+            jnp.asarray(rng.uniform(-0.5, 0.5, shape), jnp.float32),
+            jnp.asarray(rng.uniform(0.2, 0.9, shape), jnp.float32),
+        )
+
+    now, old = gaussian(SHAPE[0] + 1), gaussian(SHAPE[0])
+    noise = rng.normal(size=(SHAPE[0] + 1, SHAPE[1], 4, actions))
+    action = now.mean[:, :, None] + now.deviation[:, :, None] * noise
+    q = jnp.asarray(rng.normal(size=noise.shape[:-1]), jnp.float32)
+    return now, old, transitions, Samples(jnp.asarray(action, jnp.float32), q)
+
+
+def log_density(gaussian, action):
+    mean, deviation = (np.asarray(x, np.float64)[: len(action), :, None] for x in gaussian)
+    terms = ((action - mean) / deviation) ** 2 / 2 + np.log(deviation) + np.log(2 * np.pi) / 2
+    return -terms.sum(-1)
+
+
+def weights_by_hand(method, now, old, transitions, samples):
+    """ω as the paper and FACTS have them, 0 where nothing was done."""
+    action = np.asarray(samples.action, np.float64)[:-1]
+    q = np.asarray(samples.q, np.float64)[:-1]
+    U = q - q.mean(-1, keepdims=True)
+    log_prob, old_log_prob = log_density(now, action), log_density(old, action)
+    ratio = np.exp(log_prob - old_log_prob)
+    found = {
+        "pg": U,
+        "dg": U / (1 + np.exp(-U * np.clip(-log_prob, -10, 10))),
+        "ppo": np.where(
+            ((U > 0) & (ratio > 1.2)) | ((U < 0) & ((ratio < 0.8) | (ratio > 3))), 0, ratio * U
+        ),
+        "mpo": 4 * np.exp(U) / np.exp(U).sum(-1, keepdims=True),
+    }[method]
+    return found * np.asarray(transitions.valid, np.float64)[:-1, :, None]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_actors_gradient_is_that_of_the_formula(method):
+    now, old, transitions, samples = a_batch()
+    config = ControlConfig(method=method, width=16, batch=40, kl=2.0, kl_deviation=5.0)
+
+    def loss(now):
+        return actor_loss(config, OPTIONS.get(method, {}), now, old, transitions, samples)[0]
+
+    found = jax.grad(loss)(now)
+    omega = weights_by_hand(method, now, old, transitions, samples)
+    size = np.sqrt(np.mean((omega - omega.mean(-1, keepdims=True)) ** 2))
+    count = 4 * np.asarray(transitions.valid)[:-1].sum()
+    states = SHAPE[0] * SHAPE[1]
+    mean, deviation = (np.asarray(x, np.float64)[:-1] for x in now)
+    old_mean, old_deviation = (np.asarray(x, np.float64) for x in old)
+    z = (np.asarray(samples.action)[:-1] - mean[:, :, None]) / deviation[:, :, None]
+    by_mean = -(omega[..., None] * z / deviation[:, :, None]).sum(2) / count / size
+    by_mean += 2.0 * (mean - old_mean) / old_deviation**2 / states
+    by_deviation = -(omega[..., None] * (z**2 - 1) / deviation[:, :, None]).sum(2) / count / size
+    by_deviation += 5.0 * (1 / deviation - old_deviation**2 / deviation**3) / states
+    np.testing.assert_allclose(found.mean[:-1], by_mean, rtol=2e-4, atol=2e-5)
+    np.testing.assert_allclose(found.deviation[:-1], by_deviation, rtol=2e-4, atol=2e-5)
+    assert not np.any(found.mean[-1])  # the last state is there for its value only
+
+
+def test_the_size_of_weights_is_felt_by_no_method():
+    weight = jnp.asarray(np.random.default_rng(0).normal(size=(8, 5, 4)))
+    one = weight_scale(weight)
+    assert weight_scale(3 * weight + 7) == pytest.approx(3 * float(one), rel=1e-5)
+    assert weight_scale(0 * weight) == pytest.approx(LEAST_WEIGHT)  # and nothing is divided by 0
+
+
+def test_draws_come_in_pairs_about_the_mean_and_are_valued_by_the_target():
+    now, _, transitions, _ = a_batch()
+    critic = networks.initial_critic(jax.random.key(0), CONFIG, 3, 2)
+    samples = sample_actions(CONFIG, critic, transitions.observation, now, jax.random.key(1))
+    half = CONFIG.draws // 2
+    middle = (samples.action[:, :, :half] + samples.action[:, :, half:]) / 2
+    np.testing.assert_allclose(middle, now.mean[:, :, None] + 0 * middle, atol=1e-6)
+    often = ControlConfig(draws=4000)
+    many = sample_actions(often, critic, transitions.observation, now, jax.random.key(2))
+    np.testing.assert_allclose(many.action.std(axis=2), now.deviation, rtol=0.08)
+    expected = networks.value(critic, transitions.observation, samples.action)
+    np.testing.assert_allclose(samples.q, expected, rtol=1e-6)
+
+
+def test_density_above_1_is_counted_and_turns_the_gate():
+    sharp = Gaussian(jnp.zeros((1, 1, 1)), jnp.full((1, 1, 1), 0.1))
+    log_prob = sharp.log_prob(jnp.zeros((1, 1, 4, 1)))
+    advantage = jnp.asarray([[[1.0, 1.0, -1.0, -1.0]]])
+    seen = gate_diagnostics(CONFIG, log_prob, log_prob, advantage)
+    assert seen["inverted"] == 1
+    assert seen["gate_good"] < 0.5 < seen["gate_bad"]
+    relative = ControlConfig(surprisal="mode")
+    seen = gate_diagnostics(relative, log_prob, log_prob, advantage)
+    assert seen["gate_good"] == seen["gate_bad"] == 0.5
