@@ -6,9 +6,8 @@ import numpy as np
 import polars as pl
 
 from delightful import theory
-from delightful.lab.curves import dg_is_lower_throughout, pg_and_dg
 from delightful.lab.experiment import ClaimBook, Finding, found
-from delightful.lab.statistics import bootstrap_difference
+from delightful.paper.comparisons import dg_is_lower_throughout, lower, pg_and_dg
 from delightful.paper.contexts import sweep
 from delightful.weights import score_weight
 
@@ -237,7 +236,7 @@ def _worst_of_three(eta: float) -> float:
 )
 def faster(table: pl.DataFrame) -> Finding:
     pg, dg = pg_and_dg(table, "error")
-    gap = bootstrap_difference(pg.mean(1), dg.mean(1), paired=True)
+    gap = lower(pg.mean(1), dg.mean(1))
     note = f"average error at the end: PG {pg[:, -1].mean():.3g}, DG {dg[:, -1].mean():.3g}"
     return found("average error over training, PG − DG", gap, gap.low > 0, note=note)
 
@@ -264,9 +263,9 @@ def gap_persists(table: pl.DataFrame) -> Finding:
 def compounding(table: pl.DataFrame) -> Finding:
     """PG gains most in the first step, and is behind DG when DG has halved its error."""
     pg, dg = pg_and_dg(table, "error")
-    first = bootstrap_difference(dg[:, 1], pg[:, 1], paired=True)
+    first = lower(dg[:, 1], pg[:, 1])
     late = int(np.argmax(dg.mean(0) < dg[:, 0].mean() / 2)) or dg.shape[1] - 1
-    later = bootstrap_difference(dg[:, late], pg[:, late], paired=True)
+    later = lower(dg[:, late], pg[:, late])
     holds = first.low > 0 and later.high < 0
     note = f"after one step {first}; after {late} steps {later}"
     return found("error DG − PG after one step", first, holds, partly=later.high < 0, note=note)

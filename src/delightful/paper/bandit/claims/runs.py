@@ -6,16 +6,17 @@ import numpy as np
 import polars as pl
 
 from delightful import theory
-from delightful.lab.curves import dg_is_lower_throughout, pg_and_dg, seeds_by_steps
+from delightful.lab.cells import DEFAULT
 from delightful.lab.experiment import ClaimBook, Finding, NotMeasuredError, found
 from delightful.lab.statistics import (
     Estimate,
     bootstrap,
-    bootstrap_difference,
     bootstrap_ratio,
     power_law,
 )
+from delightful.lab.tables import seeds_by_steps, varying, with_role
 from delightful.paper.bandit import sweep
+from delightful.paper.comparisons import dg_is_lower_throughout, lower, pg_and_dg
 from delightful.weights import parse_method
 
 claims = ClaimBook("bandit")
@@ -127,7 +128,7 @@ def _exponent(batches: np.ndarray, gaps: np.ndarray) -> Estimate:
 )
 def faster(table: pl.DataFrame) -> Finding:
     pg, dg = pg_and_dg(table, "error")
-    gap = bootstrap_difference(pg.mean(1), dg.mean(1), paired=True)
+    gap = lower(pg.mean(1), dg.mean(1))
     reach = [float(np.mean([_first_below(run, 0.1) for run in runs])) for runs in (pg, dg)]
     note = f"mean steps to error below 0.1: PG {reach[0]:.0f}, DG {reach[1]:.0f}"
     return found("error averaged over training, PG − DG", gap, gap.low > 0, note=note)
@@ -195,12 +196,12 @@ def _rebound(runs: np.ndarray) -> Estimate:
 )
 def temperature(table: pl.DataFrame) -> Finding:
     """Error averaged over training: DG at every η against PG, on the same seeds."""
-    default = sweep.at_centre(table, sweep.centre(table))
-    pg = seeds_by_steps(default, "error", method="pg").mean(1)
+    pg = seeds_by_steps(varying(table, DEFAULT), "error", method="pg").mean(1)
+    heated = with_role(varying(table, "temperature"), "main")
     gains = {}
-    for method in sorted(m for m in default["method"].unique().to_list() if m.startswith("dg")):
-        dg = seeds_by_steps(default, "error", method=method).mean(1)
-        gains[parse_method(method)[1]["temperature"]] = bootstrap_difference(pg, dg, paired=True)
+    for method in sorted(heated["method"].unique().to_list()):
+        dg = seeds_by_steps(heated, "error", method=method).mean(1)
+        gains[parse_method(method)[1]["temperature"]] = lower(pg, dg)
     worst = min(gains, key=lambda eta: gains[eta].value)
     note = "; ".join(f"η = {eta:g}: {gains[eta].value:.2g}" for eta in sorted(gains))
     return found(

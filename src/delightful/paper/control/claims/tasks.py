@@ -13,12 +13,12 @@ import polars as pl
 
 from delightful.agents.control.config import LEAST_WEIGHT
 from delightful.agents.control.tasks import BENCHMARKING
-from delightful.lab.curves import label, smallest_gap
-from delightful.lab.drawing import by_option
 from delightful.lab.experiment import ClaimBook, Finding, NotMeasuredError, found
+from delightful.lab.plotting import label
 from delightful.lab.statistics import Estimate, share_of, t_interval
+from delightful.lab.tables import at_end, by_option
+from delightful.paper.comparisons import smallest_gap
 from delightful.paper.control import sweep
-from delightful.paper.control.figures.tasks import late_by_option
 from delightful.paper.control.scores import (
     LEARNED,
     balanced,
@@ -26,6 +26,7 @@ from delightful.paper.control.scores import (
     extent,
     fewest_seeds,
     final,
+    final_by_option,
     finals,
     learned,
     regrets,
@@ -248,7 +249,7 @@ def finger(table: pl.DataFrame) -> Finding:
 
 def _sensitivity(table: pl.DataFrame, name: str, option: str) -> Finding:
     """The return of the best value but the default, over the default's."""
-    rows = late_by_option(table, name, option)
+    rows = final_by_option(table, name, option)
     rows = rows.filter(pl.col(option).n_unique().over("seed") == pl.col(option).n_unique())
     default = METHODS[name].defaults[option]
     by_value = {
@@ -284,7 +285,7 @@ def _sensitivity(table: pl.DataFrame, name: str, option: str) -> Finding:
 
 def _small_weights(table: pl.DataFrame, name: str, option: str) -> str:
     """The values with which weights are so small that our floor decides how much is learned."""
-    runs = by_option(table, name, option).group_by(option).agg(pl.col("weight").mean())
+    runs = by_option(at_end(table), name, option).group_by(option).agg(pl.col("weight").mean())
     small = runs.filter(pl.col("weight") < 1.01 * LEAST_WEIGHT).sort(option)[option].to_list()
     values = ", ".join(f"{value:g}" for value in small)
     return f"; with {values} weights are below the least size that we divide by" if small else ""
