@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -68,6 +69,14 @@ def panels(
     return figure, axes.ravel()
 
 
+def subtitle(figure: Any, text: str) -> None:
+    """Write a line above all panels, in as many lines as it takes, and make room for it."""
+    width, height = figure.get_size_inches()
+    lines = textwrap.wrap(text, int(15 * width))
+    figure.set_size_inches(width, height + 0.16 * len(lines))
+    figure.suptitle("\n".join(lines), fontsize=8, color="#555555")
+
+
 def legend(axis: Any, place: str | tuple[float, float] = "best") -> None:
     """A legend, unless there is nothing to name: matplotlib would warn."""
     if axis.get_legend_handles_labels()[0]:
@@ -116,8 +125,8 @@ def colour(spec: str) -> str:
 
 def _toned(colour: str, towards: str, amount: float) -> str:
     own, other = (matplotlib.colors.to_rgb(name) for name in (colour, towards))
-    mixed = [(1 - amount) * a + amount * b for a, b in zip(own, other, strict=True)]
-    return matplotlib.colors.to_hex(mixed)
+    red, green, blue = ((1 - amount) * a + amount * b for a, b in zip(own, other, strict=True))
+    return matplotlib.colors.to_hex((red, green, blue))
 
 
 def images(figure: Any) -> tuple[bytes, bytes]:

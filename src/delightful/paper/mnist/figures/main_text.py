@@ -53,9 +53,10 @@ def _misalignment(oracle: str, title: str) -> Panel:
         axis.set(title=title, ylabel="misalignment 1 − cos")
         parts = []
         for samples, linestyle in zip(sorted(set(table["samples"])), ("-", "--"), strict=False):
-            rows, suffix = table.filter(pl.col("samples") == samples), f", S = {samples}"
-            look = {"keys": ("method", "samples"), "suffix": suffix, "linestyle": linestyle}
-            parts.append(along(axis, rows, f"misalignment_{oracle}", **look))
+            rows = table.filter(pl.col("samples") == samples)
+            look: dict[str, Any] = {"suffix": f", S = {samples}", "linestyle": linestyle}
+            keys = ("method", "samples")
+            parts.append(along(axis, rows, f"misalignment_{oracle}", keys=keys, **look))
         axis.set_ylim(bottom=0)
         return pl.concat(parts)
 

@@ -129,8 +129,8 @@ def draw_additive(table: pl.DataFrame) -> Drawing:
     heats = sorted(numbers["temperature"].unique().to_list())
     for shade, eta in zip(np.linspace(0.15, 0.85, max(1, len(heats))), heats, strict=False):
         part = numbers.filter(pl.col("temperature") == eta)
-        look = {"colour": style.shade("viridis", float(shade)), "marker": "o", "ms": 3.5}
-        line(axis, part, "alpha", label=f"additive, η = {eta:g}", **look)
+        colour, name = style.shade("viridis", float(shade)), f"additive, η = {eta:g}"
+        line(axis, part, "alpha", colour=colour, label=name, marker="o", ms=3.5)
     parts = [numbers]
     for name, words in (("pg", "REINFORCE"), ("dg", "DG")):
         mine = rows.filter(pl.col("method") == name)
