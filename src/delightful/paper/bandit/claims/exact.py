@@ -91,10 +91,7 @@ def direction() -> Finding:
 
 
 @claims.add(
-    "variance",
-    "Proposition 1(ii)",
-    "DG reduces perpendicular variance by exactly w₋².",
-    paper="0",
+    "variance", "Proposition 1(ii)", "DG reduces perpendicular variance by exactly w₋².", paper="0"
 )
 def variance() -> Finding:
     worst = 0.0
@@ -108,10 +105,7 @@ def variance() -> Finding:
 
 
 @claims.add(
-    "ratio-below-one",
-    "Proposition 1(iii)",
-    "The cosine-gap ratio w₋²/s² is below 1.",
-    paper="< 1",
+    "ratio-below-one", "Proposition 1(iii)", "The cosine-gap ratio w₋²/s² is below 1.", paper="< 1"
 )
 def ratio_below_one() -> Finding:
     largest = max(float(theory.cosine_gap_ratio(*point)) for point in _GRID)
@@ -147,12 +141,7 @@ def four_percent() -> Finding:
     return _kept(0.5, 4)
 
 
-@claims.add(
-    "one-percent",
-    "Section 4.1",
-    "At ε = 0.1, only 1%.",
-    paper="0.01",
-)
+@claims.add("one-percent", "Section 4.1", "At ε = 0.1, only 1%.", paper="0.01")
 def one_percent() -> Finding:
     return _kept(0.1, 1)
 

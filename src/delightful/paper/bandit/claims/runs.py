@@ -8,12 +8,7 @@ import polars as pl
 from delightful import theory
 from delightful.lab.cells import DEFAULT
 from delightful.lab.experiment import ClaimBook, Finding, NotMeasuredError, found
-from delightful.lab.statistics import (
-    Estimate,
-    bootstrap,
-    bootstrap_ratio,
-    power_law,
-)
+from delightful.lab.statistics import Estimate, bootstrap, bootstrap_ratio, power_law
 from delightful.lab.tables import seeds_by_steps, varying, with_role
 from delightful.paper.bandit import sweep
 from delightful.paper.comparisons import dg_is_lower_throughout, lower, pg_and_dg

@@ -15,14 +15,7 @@ from delightful.lab.plotting import label
 from delightful.lab.statistics import bootstrap
 from delightful.paper.comparisons import Gaps, listed, lower, narrowest, positive
 from delightful.paper.tokens import sweep
-from delightful.paper.tokens.runs import (
-    at_equal_updates,
-    by_seed,
-    ends,
-    power_laws,
-    rivals,
-    scaled,
-)
+from delightful.paper.tokens.runs import at_equal_updates, by_seed, ends, power_laws, rivals, scaled
 
 claims = ClaimBook("tokens")
 
