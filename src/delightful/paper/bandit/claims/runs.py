@@ -1,4 +1,4 @@
-"""The sentences of Section 4.1 that are about runs, checked with intervals over the seeds."""
+"""Claims of Section 4.1 on runs, with intervals over seeds."""
 
 import math
 
