@@ -76,13 +76,10 @@ def gap_always_smaller(table: pl.DataFrame) -> Finding:
             ratios[batch, error] = bootstrap_ratio(dg, pg)
     worst = max(ratios, key=lambda key: ratios[key].high)
     several = [r.high < 1 for (batch, _), r in ratios.items() if batch > 1]
-    return found(
-        f"largest ratio of gaps (B = {worst[0]})",
-        ratios[worst],
-        all(r.high < 1 for r in ratios.values()),
-        partly=bool(several) and all(several),
-        note="with B = 1 the gate only scales the one term, so both directions are equal",
-    )
+    measures = f"largest ratio of gaps (B = {worst[0]})"
+    holds = all(r.high < 1 for r in ratios.values())
+    note = "with B = 1 the gate only scales the one term, so both directions are equal"
+    return found(measures, ratios[worst], holds, partly=bool(several) and all(several), note=note)
 
 
 @claims.add(
@@ -199,9 +196,5 @@ def temperature(table: pl.DataFrame) -> Finding:
         gains[parse_method(method)[1]["temperature"]] = lower(pg, dg)
     worst = min(gains, key=lambda eta: gains[eta].value)
     note = "; ".join(f"η = {eta:g}: {gains[eta].value:.2g}" for eta in sorted(gains))
-    return found(
-        f"smallest gain over PG, at η = {worst:g}",
-        gains[worst],
-        all(g.low > 0 for g in gains.values()),
-        note=note,
-    )
+    measures = f"smallest gain over PG, at η = {worst:g}"
+    return found(measures, gains[worst], all(g.low > 0 for g in gains.values()), note=note)

@@ -129,12 +129,8 @@ def monotone_weight() -> Finding:
     gate_rise = max(np.diff(theory.dg_weight(p, eta) / p).max() for eta in _TEMPERATURES)
     low = np.diff(theory.dg_weight(p, 0.4)).min()
     note = f"at η = 0.4 the smallest step is {low:.2g}: h falls near p = 1"
-    return found(
-        "smallest step of h over p in (0, 1]",
-        float(rise),
-        bool(rise > 0 and gate_rise < 0),
-        note=note,
-    )
+    measures = "smallest step of h over p in (0, 1]"
+    return found(measures, float(rise), bool(rise > 0 and gate_rise < 0), note=note)
 
 
 @claims.add(

@@ -62,13 +62,10 @@ def operations() -> Finding:
     equations = jax.make_jaxpr(algorithm_1)(jnp.ones(3), jnp.ones(3)).eqns
     names = [equation.primitive.name for equation in equations]
     sigmoids, products = names.count("logistic"), names.count("mul")
-    return found(
-        "multiplications per sample beyond PG",
-        products,
-        sigmoids == 1 and products == 1,
-        partly=sigmoids == 1,
-        note=f"{sigmoids} sigmoid; one product makes delight, one more applies the gate",
-    )
+    measures = "multiplications per sample beyond PG"
+    holds = sigmoids == 1 and products == 1
+    note = f"{sigmoids} sigmoid; one product makes delight, one more applies the gate"
+    return found(measures, products, holds, partly=sigmoids == 1, note=note)
 
 
 @claims.add(

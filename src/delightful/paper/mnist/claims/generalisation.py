@@ -44,13 +44,10 @@ def validation_tracks(table: pl.DataFrame) -> Finding:
         f"{name.upper()} {ratios[name]}, validation error {risen[name]:.3f} times its lowest"
         for name in ratios
     )
-    return found(
-        f"validation over training error, {far.upper()}",
-        ratios[far],
-        all(0.8 <= ratio.value <= 1.25 for ratio in ratios.values()),
-        partly=all(rise <= 1.02 for rise in risen.values()),
-        note=note,
-    )
+    measures = f"validation over training error, {far.upper()}"
+    holds = all(0.8 <= ratio.value <= 1.25 for ratio in ratios.values())
+    partly = all(rise <= 1.02 for rise in risen.values())
+    return found(measures, ratios[far], holds, partly=partly, note=note)
 
 
 @claims.add(
@@ -126,13 +123,8 @@ def entropy_is_sensitive(table: pl.DataFrame) -> Finding:
     small, large = (bootstrap_ratio(errors[c], pg) for c in (min(errors), max(errors)))
     collapses, negligible = large.low >= 2, small.value >= 0.9
     note = f"at the smallest ({min(errors):g}) {small}; by coefficient: {listed_means(errors)}"
-    return found(
-        f"error at coefficient {max(errors):g} over plain PG's",
-        large,
-        collapses and negligible,
-        partly=collapses,
-        note=note,
-    )
+    measures = f"error at coefficient {max(errors):g} over plain PG's"
+    return found(measures, large, collapses and negligible, partly=collapses, note=note)
 
 
 @claims.add(

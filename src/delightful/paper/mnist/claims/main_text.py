@@ -54,13 +54,9 @@ def half_the_gap(table: pl.DataFrame) -> Finding:
     pg, ce = final(table, method="pg", samples=1), final(table, method="ce", samples=0)
     is_gap = bool(pg.mean() > ce.mean())
     note = listed(parts)
-    return found(
-        "part of the gap in final training error",
-        main,
-        is_gap and 0.4 <= main.value <= 0.6,
-        partly=is_gap and 0.25 <= main.value <= 0.75,
-        note=note,
-    )
+    measures = "part of the gap in final training error"
+    holds = is_gap and 0.4 <= main.value <= 0.6
+    return found(measures, main, holds, partly=is_gap and 0.25 <= main.value <= 0.75, note=note)
 
 
 def _by_baseline(table: pl.DataFrame, method: str) -> dict[str, dict[int, np.ndarray]]:
@@ -111,13 +107,9 @@ def pg_reaches_floor(table: pl.DataFrame) -> Finding:
     farthest = max(left, key=lambda name: abs(left[name].value))
     most = max(abs(part.value) for part in left.values())
     note = f"{listed(left)}; PG's error falls with every S: {'yes' if falls else 'no'}"
-    return found(
-        f"part of the excess left at the largest S ({farthest})",
-        left[farthest],
-        above and falls and most <= 0.1,
-        partly=above and most <= 0.25,
-        note=note,
-    )
+    measures = f"part of the excess left at the largest S ({farthest})"
+    holds = above and falls and most <= 0.1
+    return found(measures, left[farthest], holds, partly=above and most <= 0.25, note=note)
 
 
 @claims.add(
@@ -157,13 +149,8 @@ def one_sample_is_enough(table: pl.DataFrame) -> Finding:
     dg = final(table, method="dg", baseline="expected", samples=1)
     ratio = bootstrap_ratio(dg, _floor(table))
     note = f"DG {dg.mean():.4f}, PG oracle {_floor(table).mean():.4f}"
-    return found(
-        "DG's error at S = 1 over the floor",
-        ratio,
-        ratio.value <= 1.05,
-        partly=ratio.value <= 1.2,
-        note=note,
-    )
+    measures = "DG's error at S = 1 over the floor"
+    return found(measures, ratio, ratio.value <= 1.05, partly=ratio.value <= 1.2, note=note)
 
 
 @claims.add(

@@ -34,13 +34,9 @@ def _everywhere(table: pl.DataFrame, field: str, symbol: str) -> Finding:
     note = f"{listed(gaps)}; by greedy error the smallest is {greedy:.3g}"
     if table["baseline"].n_unique() == 1:
         note += f"; with the baseline {table['baseline'][0]} only"
-    return found(
-        f"PG − DG in final error where least sure ({worst})",
-        gaps[worst],
-        bool(wins == 1),
-        partly=bool(wins >= 0.5 and all(gap.high > 0 for gap in gaps.values())),
-        note=note,
-    )
+    measures = f"PG − DG in final error where least sure ({worst})"
+    partly = bool(wins >= 0.5 and all(gap.high > 0 for gap in gaps.values()))
+    return found(measures, gaps[worst], bool(wins == 1), partly=partly, note=note)
 
 
 @claims.add(
@@ -167,13 +163,9 @@ def exponent(table: pl.DataFrame) -> Finding:
     note = f"by β: {listed_means(errors)}; error above that of β = 1: " + "; ".join(
         f"{beta:g}: {gap}" for beta, gap in excess.items()
     )
-    return found(
-        "best β",
-        best(errors),
-        all(gap.low > 0 for gap in excess.values()),
-        partly=all(gap.high > 0 for gap in excess.values()),
-        note=note,
-    )
+    holds = all(gap.low > 0 for gap in excess.values())
+    partly = all(gap.high > 0 for gap in excess.values())
+    return found("best β", best(errors), holds, partly=partly, note=note)
 
 
 @claims.add(
@@ -192,10 +184,6 @@ def depth(table: pl.DataFrame) -> Finding:
     note = f"with two {closed[2]}; DG's error over the PG oracle's: " + ", ".join(
         f"{n} hidden {dg[n] / floors[n]:.3f}" for n in (1, 2)
     )
-    return found(
-        "part of the gap closed, one hidden layer",
-        closed[1],
-        0.4 <= closed[1].value <= 0.6,
-        partly=0.25 <= closed[1].value <= 0.75,
-        note=note,
-    )
+    measures = "part of the gap closed, one hidden layer"
+    holds = 0.4 <= closed[1].value <= 0.6
+    return found(measures, closed[1], holds, partly=0.25 <= closed[1].value <= 0.75, note=note)
