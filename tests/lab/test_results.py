@@ -13,21 +13,18 @@ import polars as pl
 import pytest
 from matplotlib import pyplot as plt
 
+from delightful.lab import style
 from delightful.lab.cells import Plan
 from delightful.lab.errors import LabError
 from delightful.lab.experiment import Claim, Drawing, found
 from delightful.lab.progress import run_missing
-from delightful.lab.results import (
-    NothingToDrawError,
-    claims_markdown,
-    decide,
-    draw,
-    plan_for,
-)
+from delightful.lab.rendering import claims_markdown, claims_table
+from delightful.lab.results import LONGEST_NAME, NothingToDrawError, decide, draw, plan_for
 from delightful.lab.statistics import Estimate
 from delightful.lab.store import Store
 from delightful.paper import EXPERIMENTS
 from delightful.paper.bandit.sweep import ALIGNMENT
+from delightful.weights import METHODS
 
 CLAIMS = {claim.id: claim for experiment in EXPERIMENTS.values() for claim in experiment.claims}
 FIGURES = {figure.id: figure for e in EXPERIMENTS.values() for figure in e.figures}
@@ -236,3 +233,78 @@ def test_the_table_of_claims_has_a_row_for_each(store: Store) -> None:
     lines = claims_markdown(decisions).splitlines()
     assert len(lines) == 2 + len(decisions)
     assert all(f"`{d.command}`" in line for d, line in zip(decisions, lines[2:], strict=True))
+
+
+def test_the_table_in_the_terminal_has_a_row_for_each(store: Store) -> None:
+    decisions = [decide(c, store, Plan("smoke"), "smoke") for c in CLAIMS.values() if c.sweep]
+    table = claims_table(decisions)
+    assert table.row_count == len(decisions)
+    assert [str(cell) for cell in table.columns[-1].cells] == [d.finding.verdict for d in decisions]
+
+
+def test_claims_on_one_sweep_read_its_cells_once(store: Store) -> None:
+    claims = [claim for claim in CLAIMS.values() if claim.sweep is ALIGNMENT]
+    with mock.patch.object(Store, "read", autospec=True, side_effect=Store.read) as read:
+        for claim in claims:
+            decide(claim, store, Plan("smoke"), "smoke")
+    assert len(claims) > 1
+    assert read.call_count == len(ALIGNMENT.cells(Plan("smoke")))
+
+
+# Figures of changed runs
+
+
+CHANGED = [
+    (Plan("smoke"), ""),
+    (Plan("smoke", seeds=3), "--seeds-3"),
+    (Plan("smoke", methods=("pg", "awr")), "--pg-awr"),
+    (Plan("smoke", changes={"batches": "2"}), "--batches-2"),
+    (
+        Plan("smoke", 3, ("pg", "dg:temperature=0.5"), {"actions": "9", "baseline": "-1"}),
+        "--actions-9--baseline--1--pg-dg-temperature-0.5--seeds-3",
+    ),
+]
+
+
+@pytest.mark.parametrize(("plan", "words"), CHANGED)
+def test_a_change_is_in_the_file_name_and_the_subtitle(
+    tmp_path: Path, plan: Plan, words: str
+) -> None:
+    store = Store(tmp_path)
+    run_missing(ALIGNMENT.cells(plan), store, 1)
+    drawn = draw(FIGURES["bandit/alignment"], store, plan, tmp_path / "figures")
+    assert {path.stem for path in drawn.files.values()} == {f"bandit-alignment{words}"}
+    assert ("changed:" in drawn.files["svg"].read_text("utf-8")) == bool(words)
+    unchanged = draw(FIGURES["gate/coefficient"], store, plan, tmp_path / "figures")
+    assert unchanged.files["png"].stem == "gate-coefficient"  # it has no runs
+
+
+def test_the_seeds_of_a_run_that_was_stopped_are_no_change(store: Store, tmp_path: Path) -> None:
+    figure, plan = FIGURES["bandit/alignment"], Plan("smoke", seeds=20)
+    drawn = draw(figure, store, plan, tmp_path, asked=Plan("smoke"))
+    assert drawn.files["png"].stem == "bandit-alignment"
+
+
+def test_many_changes_have_a_bounded_name_of_their_own(tmp_path: Path) -> None:
+    store, names = Store(tmp_path), set()
+    for eta in (1.5, 2.5):
+        specs = tuple(f"dg:temperature={eta + i}" for i in range(8))
+        plan = Plan("smoke", 2, specs)
+        run_missing(ALIGNMENT.cells(plan), store, 1)
+        drawn = draw(FIGURES["bandit/alignment"], store, plan, tmp_path / "figures")
+        names.add(drawn.files["png"].name)
+    assert len(names) == 2
+    assert max(map(len, names)) <= LONGEST_NAME + len("-01234567.png")
+
+
+def test_no_two_methods_of_a_figure_look_alike() -> None:
+    variants = [f"{name}:temperature={eta}" for name in ("dg", "mpo") for eta in range(6)]
+    with style.context():
+        plain = [style.colour(name) for name in (*METHODS, "cubic", "mine", "yours")]
+        looks = [tuple(style.look(spec).values()) for spec in variants]
+    assert len(set(plain)) == len(plain)
+    assert len(set(looks)) == len(looks)
+    assert not {look[0] for look in looks} & set(plain)
+    with style.context():  # the same in every panel, and in every figure with the same methods
+        assert [style.colour("cubic"), style.colour("mine")] == plain[-3:-1]
+        assert style.colour("cubic") == plain[-3]

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from delightful.lab.cells import Plan, Sweep
+from delightful.lab.cells import Plan, Point, Sweep
 from delightful.lab.experiment import Claim, found
 from delightful.lab.results import decide, plan_for
 from delightful.lab.store import Store
@@ -16,16 +16,17 @@ SEEDS = {"smoke": 2, "quick": 6, "paper": 20}
 PROGRAM = replace(ALIGN, block=3)
 
 
-def configs(scale: str) -> list[AlignmentConfig]:
+def points(scale: str) -> list[Point]:
     batch = {"smoke": 1, "quick": 10, "paper": 10}[scale]
-    return [AlignmentConfig(method=method, batch=batch) for method in ("pg", "dg")]
+    return [Point(AlignmentConfig(method=method, batch=batch)) for method in ("pg", "dg")]
 
 
-def apart(scale: str) -> list[AlignmentConfig]:
-    return [replace(config, error=0.3 if scale == "quick" else 0.5) for config in configs(scale)]
+def apart(scale: str) -> list[Point]:
+    error = 0.3 if scale == "quick" else 0.5
+    return [Point(replace(point.config, error=error)) for point in points(scale)]
 
 
-SHARED = Sweep("shared", PROGRAM, configs, SEEDS)  # quick runs count towards the paper's
+SHARED = Sweep("shared", PROGRAM, points, SEEDS)  # quick runs count towards the paper's
 APART = Sweep("apart", PROGRAM, apart, SEEDS)
 
 

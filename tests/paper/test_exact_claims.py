@@ -48,7 +48,7 @@ def test_a_claim_finds_a_finite_value_and_the_pinned_verdict(claim):
 # What would be found if an ingredient were wrong: (what is wrong, the claims that must notice)
 
 _right = {name: getattr(theory, name) for name in vars(theory) if not name.startswith("_")}
-_gate_claims = importlib.import_module("delightful.paper.gate.claims")
+_gate_claims = importlib.import_module("delightful.paper.gate.claims.the_gate")
 
 
 def _theory(name, wrong):
@@ -66,7 +66,7 @@ def _gate(wrong):
 
     def everywhere(patch):
         patch.setattr(
-            _gate_claims, "gate", lambda U, lp, temperature=1.0: wrong(U, lp, temperature)
+            _gate_claims, "gate", lambda lp, U, temperature=1.0: wrong(U, lp, temperature)
         )
         _weight("dg", weight)(patch)
 

@@ -10,6 +10,7 @@ from string import Template
 import delightful
 from delightful.lab.config import choices
 from delightful.lab.experiment import Experiment
+from delightful.lab.rendering import claim_html, on_smoke
 from delightful.lab.results import Decision, Drawn
 from delightful.lab.store import cannot_write, write_whole
 
@@ -50,7 +51,7 @@ def _buttons(counts: Mapping[str, int]) -> str:
 
 
 def _warning(decisions: Sequence[Decision]) -> str:
-    if not any(d.runs and d.plan.scale == "smoke" for d in decisions):
+    if not on_smoke(decisions):
         return ""
     return (
         '<p class="warning">This is the smoke scale: a few steps, to see that everything works. '
@@ -62,27 +63,7 @@ def _warning(decisions: Sequence[Decision]) -> str:
 def _claims(experiment: Experiment, decisions: Sequence[Decision]) -> str:
     mine = [d for d in decisions if d.claim.id.startswith(f"{experiment.name}/")]
     heading = f"<h3>{escape(experiment.title)} ({escape(experiment.section)})</h3>"
-    return "\n".join([heading, *map(_claim, mine)])
-
-
-def _claim(decision: Decision) -> str:
-    claim, finding = decision.claim, decision.finding
-    seeds = f", over {decision.runs} seeds at {decision.plan.scale} scale" if decision.runs else ""
-    found = (
-        f'<p>{escape(finding.measures)}: <span class="value">{escape(finding.text)}</span>{seeds} '
-        f'<span class="dim">(paper: {escape(claim.paper)})</span></p>'
-        if finding.measures
-        else ""
-    )
-    note = f'<p class="dim">{escape(finding.note)}</p>' if finding.note else ""
-    return (
-        f'<article class="claim {finding.verdict.replace(" ", "-")}" '
-        f'data-verdict="{finding.verdict}" id="{claim.id}">\n'
-        f'<header><span class="dim">{escape(claim.id)} · {escape(claim.where)}</span>'
-        f'<span class="verdict">{finding.verdict}</span></header>\n'
-        f"<p>{escape(claim.sentence)}</p>\n{found}{note}\n"
-        f'<p class="dim"><code>{escape(decision.command)}</code></p></article>'
-    )
+    return "\n".join([heading, *map(claim_html, mine)])
 
 
 def _figure(drawn: Drawn) -> str:

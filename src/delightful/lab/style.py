@@ -1,11 +1,12 @@
-"""How figures look: sized for a paper's column, one colour per method, bands of ±1 SE."""
+"""How figures look: sized for a paper's column, one colour per method."""
 
+import contextlib
 import io
-from collections.abc import Iterable
+import textwrap
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import matplotlib
-import numpy as np
 
 matplotlib.use("Agg")
 
@@ -23,6 +24,12 @@ COLOURS = {
     "additive": "#ff7f0e",
     "exponent": "#e377c2",
 }
+ON_TOP = "dg"  # drawn last
+# For methods without a colour of their own: chosen to be far from those above in CIELAB.
+_SPARE = ("#000000", "#da0bda", "#04490f", "#796606", "#0b0bda", "#3df5b8", "#790653", "#040449")
+_TONES = (("white", 0.4), ("black", 0.45), ("white", 0.65), ("black", 0.7))
+_DASHES = ("--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
+_looks: dict[str, dict[str, Any]] = {}  # of the methods in the figure that is being drawn
 
 _STYLE: dict[Any, Any] = {
     "font.size": 9,
@@ -44,9 +51,12 @@ _STYLE: dict[Any, Any] = {
 }
 
 
-def context() -> Any:
-    """The style, for as long as a figure is drawn."""
-    return plt.rc_context(_STYLE)
+@contextlib.contextmanager
+def context() -> Iterator[None]:
+    """Draw one figure in this style; colours are given anew to its methods."""
+    _looks.clear()
+    with plt.rc_context(_STYLE):
+        yield
 
 
 def panels(
@@ -59,14 +69,12 @@ def panels(
     return figure, axes.ravel()
 
 
-def curve(
-    axis: Any, x: Any, mean: Any, error: Any = None, *, colour: str, label: str, **line: Any
-) -> None:
-    """A line with its ±1 standard-error band."""
-    axis.plot(x, mean, color=colour, label=label, **line)
-    if error is not None:
-        mean, error = np.asarray(mean), np.asarray(error)
-        axis.fill_between(x, mean - error, mean + error, color=colour, alpha=0.2, linewidth=0)
+def subtitle(figure: Any, text: str) -> None:
+    """Write a line above all panels, in as many lines as it takes, and make room for it."""
+    width, height = figure.get_size_inches()
+    lines = textwrap.wrap(text, int(15 * width))
+    figure.set_size_inches(width, height + 0.16 * len(lines))
+    figure.suptitle("\n".join(lines), fontsize=8, color="#555555")
 
 
 def legend(axis: Any, place: str | tuple[float, float] = "best") -> None:
@@ -80,10 +88,45 @@ def legend_outside(axis: Any) -> None:
     axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=6)
 
 
-def colours(names: Iterable[str]) -> list[str]:
-    """A colour for each method, also for one that has none of its own."""
-    spare = (matplotlib.colors.to_hex(plt.get_cmap("tab20")(i)) for i in range(20))
-    return [COLOURS.get(name.partition(":")[0]) or next(spare) for name in names]
+def ordered(methods: Iterable[str]) -> list[str]:
+    """Method specs in the order in which they are drawn, the last on top."""
+    return sorted(methods, key=lambda spec: (spec.partition(":")[0] == ON_TOP, spec))
+
+
+def look(spec: str) -> dict[str, Any]:
+    """The colour and line style of a method in the figure that is being drawn.
+
+    No two methods of a figure have the same colour. A variant of a method, which has options, has
+    a shade of the method's colour and is dashed.
+
+    Args:
+        spec: A method spec, such as "dg" or "dg:temperature=2".
+
+    Returns:
+        `colour` and `linestyle`.
+    """
+    if spec not in _looks:
+        name, _, options = spec.partition(":")
+        if options:
+            count = sum(other.startswith(f"{name}:") for other in _looks)
+            colour = _toned(look(name)["colour"], *_TONES[count % 4])
+            _looks[spec] = {"colour": colour, "linestyle": _DASHES[(count + count // 4) % 4]}
+        else:
+            count = sum(":" not in other and other not in COLOURS for other in _looks)
+            colour = COLOURS.get(name) or _SPARE[count % len(_SPARE)]
+            _looks[spec] = {"colour": colour, "linestyle": "-"}
+    return dict(_looks[spec])
+
+
+def colour(spec: str) -> str:
+    """The colour of a method, as in `look`."""
+    return str(look(spec)["colour"])
+
+
+def _toned(colour: str, towards: str, amount: float) -> str:
+    own, other = (matplotlib.colors.to_rgb(name) for name in (colour, towards))
+    red, green, blue = ((1 - amount) * a + amount * b for a, b in zip(own, other, strict=True))
+    return matplotlib.colors.to_hex((red, green, blue))
 
 
 def images(figure: Any) -> tuple[bytes, bytes]:

@@ -244,7 +244,7 @@ def test_epochs_and_minibatches_are_updates_one_after_the_other(episodes, quick_
     for i in (0, 1, 2, 0, 1, 2):
         part = training._part(config, episodes, i)
         expected, memory = update(expected, memory, part)
-    assert float(optimiser.steps) == 6
+    assert int(optimiser.count) == 6
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
 

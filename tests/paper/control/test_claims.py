@@ -9,6 +9,7 @@ from delightful.lab import style
 from delightful.lab.experiment import NotMeasuredError
 from delightful.paper.control import scores
 from delightful.paper.control.claims import tasks as claims
+from delightful.paper.control.claims import tuning
 from delightful.paper.control.figures import tasks as figures
 from delightful.paper.control.sweep import QUICK_TASKS
 
@@ -124,17 +125,17 @@ def test_sensitivity_is_the_best_over_the_default(best, verdict):
     ends = {"ppo": 500.0, "ppo:clip=0.01": 100.0, "ppo:clip=100.0": best}
     ends |= {"mpo": 500.0, "mpo:temperature=0.001": 100.0, "mpo:temperature=1000.0": best}
     table = runs({"cartpole:swingup": ends}, clipped=0.03, weight=0.4)
-    for check in (claims.ppo_clip, claims.mpo_temperature):
+    for check in (tuning.ppo_clip, tuning.mpo_temperature):
         finding = check(table)
         assert finding.verdict == verdict
         assert finding.value == pytest.approx((best + 0.5) / 500.5, rel=1e-3)
         assert finding.low <= finding.value <= finding.high
     with pytest.raises(NotMeasuredError, match="2 seeds of every clip are needed"):
-        claims.ppo_clip(table.filter(pl.col("seed") == 0))
-    assert "3.0% of draws have a ratio beyond it" in claims.ppo_clip(table).note
-    assert "least size" not in claims.mpo_temperature(table).note
+        tuning.ppo_clip(table.filter(pl.col("seed") == 0))
+    assert "3.0% of draws have a ratio beyond it" in tuning.ppo_clip(table).note
+    assert "least size" not in tuning.mpo_temperature(table).note
     flat = pl.when(pl.col("method").str.ends_with("1000.0")).then(0.05).otherwise(pl.col("weight"))
-    note = claims.mpo_temperature(table.with_columns(weight=flat)).note
+    note = tuning.mpo_temperature(table.with_columns(weight=flat)).note
     assert "with 1000 weights are below the least size" in note
     with style.context():
         drawing = figures.tuning(table)
@@ -148,9 +149,9 @@ def test_no_value_is_better_only_if_all_of_them_are_surely_not():
     far = pl.col("method") == "ppo:clip=100.0"
     apart = pl.col("deterministic") * (1 + 0.9 * far * (1 - 2 * pl.col("seed")))
     table = runs({"cartpole:swingup": ends}, clipped=0.0).with_columns(deterministic=apart)
-    finding = claims.ppo_clip(table)
+    finding = tuning.ppo_clip(table)
     assert "best other clip, 0.01" in finding.measures
-    assert finding.high < claims.MUCH
+    assert finding.high < tuning.MUCH
     assert finding.verdict == "partly"
     assert "not surely below 1.1: 100 " in finding.note
 
@@ -160,9 +161,9 @@ def test_what_two_seeds_leave_open_is_no_more_than_partly_so():
     ends = {"ppo": 500.0, "ppo:clip=0.01": 100.0, "ppo:clip=100.0": 510.0}
     far = pl.col("deterministic") * (1 + 0.3 * pl.col("seed") * (pl.col("method") == "ppo"))
     table = runs({"cartpole:swingup": ends}, clipped=0.0).with_columns(deterministic=far)
-    finding = claims.ppo_clip(table)
+    finding = tuning.ppo_clip(table)
     assert finding.verdict == "partly"
-    assert finding.low < 1 < claims.MUCH < finding.high
+    assert finding.low < 1 < tuning.MUCH < finding.high
     assert "best other clip, 100" in finding.measures  # the default itself is the best
 
     four = dict.fromkeys(QUICK_TASKS[:4], GOOD)

@@ -6,10 +6,12 @@ import pytest
 
 from delightful.lab.cells import Plan
 from delightful.lab.experiment import VERDICTS, NotMeasuredError
-from delightful.paper.mnist.claims.appendix import claims
+from delightful.paper.mnist.claims import generalisation, sensitivity
 from delightful.weights import parse_method
 
-CLAIMS = {claim.id.removeprefix("mnist/"): claim for claim in claims}
+CLAIMS = {
+    claim.id.removeprefix("mnist/"): claim for claim in generalisation.claims + sensitivity.claims
+}
 WITHOUT_PARTLY = {"held-out-gain", "beats-entropy", "larger-batches", "additive"}
 REPRODUCED, PARTLY, NOT = VERDICTS[:3]
 

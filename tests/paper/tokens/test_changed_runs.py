@@ -47,7 +47,7 @@ PLANS = {  # with the claims that cannot be decided on its runs
     "every rival": (changed(*SETTINGS), OF_MIXTURES | {"pmpo-boundary"}),
     "every rival alike": (
         changed(*SETTINGS, learning_rate=1e-3, epochs=1),
-        OF_MIXTURES | {"tuning-does-not-help", "ppo-clip", "pmpo-boundary", "learning-rates"},
+        OF_MIXTURES | {"ppo-clip", "pmpo-boundary", "learning-rates"},
     ),
     "steps": (changed(steps=500), OF_VALUES),
     "rate": (changed(learning_rate=1e-3), {"learning-rates"}),

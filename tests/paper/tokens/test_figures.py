@@ -16,7 +16,7 @@ from delightful.lab import style
 from delightful.lab.cells import Plan
 from delightful.lab.statistics import Estimate
 from delightful.paper.tokens import EXPERIMENT
-from delightful.paper.tokens.figures.curves import FIGURES
+from delightful.paper.tokens.figures import FIGURES
 from delightful.paper.tokens.sweep import SETTINGS
 
 BY_ID = {figure.id.removeprefix("tokens/"): figure for figure in FIGURES}

@@ -7,87 +7,76 @@ import polars as pl
 
 from delightful import theory
 from delightful.lab import style
-from delightful.lab.curves import by_step, draw_by_step, label, methods, side_by_side
+from delightful.lab.cells import DEFAULT
 from delightful.lab.experiment import Drawing, Figure
+from delightful.lab.plotting import along, label, line, methods, side_by_side
+from delightful.lab.tables import by_step, means, varying
 from delightful.paper.bandit import sweep
 from delightful.weights import parse_method
 
 
 def _error(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
     axis.set(title="Error", ylabel="error  1 − π(y*)", ylim=(0, 1.02))
-    return draw_by_step(axis, table, "error")
+    return along(axis, table, "error")
 
 
 def _misalignment(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
     axis.set(title="Misalignment", ylabel="1 − cos(g, g*)", yscale="log", ylim=(3e-5, 1))
-    return draw_by_step(axis, table, "misalignment")
+    return along(axis, table, "misalignment")
 
 
 def draw_robustness(table: pl.DataFrame) -> Drawing:
-    """Error averaged over training against each of K, B, b and η, the others at their centre."""
+    """Error averaged over training against each of K, B, b and η, the others at their defaults."""
     figure, axes = style.panels(4, width=2.6)
-    centre = sweep.centre(table)
-    scores = table.group_by("method", *centre, "seed", maintain_order=True).agg(
-        pl.col("error").mean()
-    )
     titles = {"actions": "actions K", "batch": "batch B", "baseline": "baseline b"}
     parts = [
-        _one_way(axis, sweep.at_centre(scores, centre, free=name), name, title)
+        _one_way(axis, _averaged(varying(table, name), name), name, title)
         for axis, (name, title) in zip(axes, titles.items(), strict=False)
     ]
-    parts.append(_temperatures(axes[3], sweep.at_centre(scores, centre)))
+    parts.append(_temperatures(axes[3], varying(table, "temperature", DEFAULT)))
     for axis in axes:
         axis.set(ylim=(0, 1.05 * axis.get_ylim()[1]))
     axes[0].set(xscale="log", ylabel="error, mean over training")
     axes[1].set(xscale="log")
-    axes[0].legend()
+    style.legend(axes[0])
     return Drawing(figure, pl.concat(parts))
 
 
-def _summary(scores: pl.DataFrame, axis_name: str) -> pl.DataFrame:
-    error = pl.col("error").std() / pl.len().sqrt()
-    return (
-        scores.group_by(
-            "method", pl.col(axis_name).cast(pl.Float64).alias("value"), maintain_order=True
-        )
-        .agg(pl.col("error").mean().alias("mean"), error.alias("se"), pl.len().alias("seeds"))
-        .sort("method", "value")
-        .select(pl.lit(axis_name).alias("varied"), pl.all())
+def _averaged(table: pl.DataFrame, *fields: str) -> pl.DataFrame:
+    """The error of every run, averaged over training."""
+    return table.group_by("method", *fields, "seed", maintain_order=True).agg(
+        pl.col("error").mean()
     )
 
 
-def _one_way(axis: Any, scores: pl.DataFrame, name: str, title: str) -> pl.DataFrame:
-    plain = scores.filter(~pl.col("method").str.contains(":"))
-    summary = _summary(plain, name)
-    names = methods(plain)
-    for method, colour in zip(names, style.colours(names), strict=True):
-        part = summary.filter(pl.col("method") == method)
-        style.curve(
-            axis,
-            part["value"],
-            part["mean"],
-            part["se"],
-            colour=colour,
-            label=label(method),
-            marker="o",
-        )
+def _summary(scores: pl.DataFrame, grid: str) -> pl.DataFrame:
+    scores = scores.with_columns(value=pl.col(grid).cast(pl.Float64))
+    return means(scores, "error", ("method", "value")).select(
+        pl.lit(grid).alias("varied"), pl.all()
+    )
+
+
+def _one_way(axis: Any, scores: pl.DataFrame, grid: str, title: str) -> pl.DataFrame:
+    numbers = _summary(scores, grid)
+    for name in methods(numbers):
+        part = numbers.filter(pl.col("method") == name)
+        line(axis, part, "value", label=label(name), marker="o", **style.look(name))
     axis.set_xlabel(title)
-    return summary
+    return numbers
 
 
-def _temperatures(axis: Any, rows: pl.DataFrame) -> pl.DataFrame:
-    etas = {m: parse_method(m)[1].get("temperature", np.inf) for m in methods(rows)}
-    rows = rows.with_columns(temperature=pl.col("method").replace_strict(etas))
-    rows = rows.with_columns(method=pl.col("method").str.split(":").list.first())
-    summary = _summary(rows, "temperature")
-    dg = summary.filter(pl.col("method") == "dg")
-    style.curve(
-        axis, dg["value"], dg["mean"], dg["se"], colour=style.COLOURS["dg"], label="DG", marker="o"
-    )
-    for mean in summary.filter(pl.col("method") == "pg")["mean"]:
-        axis.axhline(mean, color=style.COLOURS["pg"], linestyle="--", label="PG")
+def _temperatures(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
+    """DG against η; PG, which has none, as a level."""
+    etas = {m: parse_method(m)[1].get("temperature", np.inf) for m in methods(table)}
+    names = pl.col("method").str.split(":").list.first()
+    scores = _averaged(table).with_columns(temperature=pl.col("method").replace_strict(etas))
+    numbers = _summary(scores.with_columns(method=names), "temperature")
+    dg = numbers.filter(pl.col("method") == "dg")
+    line(axis, dg, "value", label="DG", marker="o", **style.look("dg"))
+    for mean in numbers.filter(pl.col("method") == "pg")["mean"]:
+        axis.axhline(mean, color=style.colour("pg"), linestyle="--", label="PG")
     axis.set(xscale="log", xlabel="temperature η")
-    return summary
+    return numbers
 
 
 def draw_alignment(table: pl.DataFrame) -> Drawing:
@@ -98,23 +87,14 @@ def draw_alignment(table: pl.DataFrame) -> Drawing:
     for axis, error in zip(axes, errors, strict=False):
         for name in methods(table):
             part = numbers.filter((pl.col("method") == name) & (pl.col("error") == error))
-            colour = style.colours([name])[0]
+            colour = style.colour(name)
             K, b = part["actions"][0], part["baseline"][0]
-            axis.errorbar(
-                part["batch"],
-                part["mean"],
-                part["se"],
-                fmt="o",
-                ms=4,
-                color=colour,
-                label=label(name),
-            )
+            dots = {"fmt": "o", "ms": 4, "color": colour, "label": label(name)}
+            axis.errorbar(part["batch"], part["mean"], part["se"], **dots)
             if name in ("pg", "dg"):
                 kept = theory.cosine_gap_ratio(K, error, b) if name == "dg" else 1.0
-                expected = [
-                    kept * theory.symmetric_cosine_gap(K, error, n, b) for n in part["batch"]
-                ]
-                axis.plot(part["batch"], np.minimum(expected, 2.0), color=colour, lw=1)
+                gaps = [kept * theory.symmetric_cosine_gap(K, error, n, b) for n in part["batch"]]
+                axis.plot(part["batch"], np.minimum(gaps, 2.0), color=colour, lw=1)
         axis.set(xscale="log", yscale="log", xlabel="batch B", title=f"ε = {error:g}")
     axes[0].set_ylabel("1 − cos(ḡ, g*)")
     axes[0].legend()

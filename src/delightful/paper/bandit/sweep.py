@@ -1,9 +1,6 @@
 """Which configs and seeds the bandit's figures and claims need, at each scale."""
 
 from dataclasses import replace
-from typing import Any
-
-import polars as pl
 
 from delightful.lab.cells import Point, Sweep
 from delightful.paper.bandit.config import ALIGN, TRAIN, AlignmentConfig, BanditConfig
@@ -24,8 +21,8 @@ def _robustness(scale: str) -> list[Point]:
     values = {"actions": actions, "batch": batches, "baseline": (0.0, 0.1, 0.9, 1.0)}
     varied = [
         Point(replace(config, **{name: value}), role, name)
-        for name, its_values in values.items()
-        for value in its_values
+        for name, others in values.items()
+        for value in (getattr(BanditConfig(), name), *others)
         for config, role, *_ in base
     ]
     dg = base[-1].config
@@ -40,22 +37,6 @@ def _alignment(_: str) -> list[Point]:
         for batch in (1, 10, 100, 1000, 10_000, 100_000)
         for method, role in _METHODS
     ]
-
-
-_VARIED = ("actions", "batch", "baseline")
-
-
-def centre(table: pl.DataFrame) -> dict[str, Any]:
-    """Where a robustness table starts from: its first config, which the others vary."""
-    return {name: table[name][0] for name in _VARIED}
-
-
-def at_centre(rows: pl.DataFrame, centre: dict[str, Any], free: str | None = None) -> pl.DataFrame:
-    """The rows whose actions, batch and baseline, all but `free`, are those of the centre."""
-    for name, value in centre.items():
-        if name != free:
-            rows = rows.filter(pl.col(name) == value)
-    return rows
 
 
 TRAINING = Sweep("bandit/training", TRAIN, _training, {"smoke": 4, "quick": 30, "paper": 100})

@@ -1,7 +1,7 @@
 """Section 4.2: many contexts. DG as a better direction, with exact gradients."""
 
 from delightful.lab.experiment import Experiment
-from delightful.paper.contexts.claims import claims
+from delightful.paper.contexts.claims import CLAIMS
 from delightful.paper.contexts.config import ContextsConfig
 from delightful.paper.contexts.figures import FIGURES
 from delightful.paper.contexts.sweep import SWEEPS
@@ -13,7 +13,7 @@ EXPERIMENT = Experiment(
     configs=(ContextsConfig,),
     sweeps=SWEEPS,
     figures=FIGURES,
-    claims=claims,
+    claims=CLAIMS,
     remarks=(
         "CE is run as the score weight 1[U>0]/π(a), whose population gradient is the cross-entropy "
         "gradient exactly.",

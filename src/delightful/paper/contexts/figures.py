@@ -4,18 +4,18 @@ from typing import Any
 
 import polars as pl
 
-from delightful.lab.curves import draw_by_step, side_by_side
 from delightful.lab.experiment import Figure
+from delightful.lab.plotting import along, side_by_side
 from delightful.paper.contexts import sweep
 
 
 def _error(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
     axis.set(title="Average error", ylabel="average error  1 − p̄", ylim=(0, 1.02))
-    return draw_by_step(axis, table, "error")
+    return along(axis, table, "error")
 
 
 def _misalignment(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
-    numbers = draw_by_step(axis, table, "misalignment")
+    numbers = along(axis, table, "misalignment")
     axis.set(title="Misalignment to cross-entropy", ylabel="1 − cos(g, g*)", ylim=(-0.01, None))
     return numbers
 

@@ -58,13 +58,7 @@ def _seconds(config: ControlConfig) -> float:
 _SHARE = "delightful.agents.control.checkpoints:share"
 
 TRAIN = Program(
-    "control/train",
-    VERSION,
-    "delightful.paper.control.train:run",
-    1,
-    15.0,
-    _seconds,
-    share=_SHARE,
+    "control/train", VERSION, "delightful.paper.control.train:run", 1, 15.0, _seconds, share=_SHARE
 )
 
 
@@ -74,11 +68,4 @@ def _sac_seconds(config: SacConfig) -> float:
     return config.steps / config.every * 7e-3 + (config.steps + evaluated) * acting
 
 
-SAC = Program(
-    "control/sac",
-    1,
-    "delightful.paper.control.sac_runs:run",
-    1,
-    15.0,
-    _sac_seconds,
-)
+SAC = Program("control/sac", 1, "delightful.paper.control.sac_runs:run", 1, 15.0, _sac_seconds)

@@ -9,8 +9,8 @@ import polars as pl
 
 from delightful.agents.control.config import ControlConfig
 from delightful.agents.control.tasks import BENCHMARKING
-from delightful.lab.curves import methods
 from delightful.lab.experiment import NotMeasuredError
+from delightful.lab.tables import by_option
 
 RETURN = "deterministic"
 LAST = 0.1  # of a run, over which its final return is the mean of the evaluations
@@ -20,7 +20,7 @@ LEARNED = 10.0  # a method's mean final return, of 1,000, from which on it has l
 
 def complete(table: pl.DataFrame) -> pl.DataFrame:
     """The tasks and seeds that every method of the table has."""
-    names = methods(table)
+    names = set(table["method"])
     if "dg" not in names or len(names) < 2:
         raise NotMeasuredError("it compares dg with other methods, and not enough of them were run")
     count = pl.col("method").n_unique().over("task", "seed", "steps")
@@ -74,6 +74,13 @@ def finals(table: pl.DataFrame) -> dict[str, dict[str, np.ndarray]]:
     return found
 
 
+def final_by_option(table: pl.DataFrame, name: str, option: str) -> pl.DataFrame:
+    """Final returns of one method's runs, its option as a column."""
+    specs = by_option(table.with_columns(spec=pl.col("method")), name, option)
+    specs = specs.select("spec", option).unique()
+    return final(table).join(specs, left_on="method", right_on="spec")
+
+
 def with_regret(table: pl.DataFrame) -> pl.DataFrame:
     """The table with Regret_k = R_best − R_k (Appendix E).
 
@@ -97,7 +104,7 @@ def regrets(table: pl.DataFrame) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     rows = mean_regret(table).sort("method", "seed", "step")
     steps = rows["step"].unique().sort().to_numpy()
     found = {}
-    for name in methods(table):
+    for name in sorted(set(table["method"])):
         mine = rows.filter(pl.col("method") == name)
         found[name] = mine["regret"].to_numpy().reshape(mine["seed"].n_unique(), -1)
     return steps, found

@@ -1,7 +1,7 @@
 """Sections 2 and 7, Appendix A: the gate itself, and the score weight of every method."""
 
 from delightful.lab.experiment import Experiment
-from delightful.paper.gate.claims import claims
+from delightful.paper.gate.claims import CLAIMS
 from delightful.paper.gate.figures import FIGURES
 
 EXPERIMENT = Experiment(
@@ -9,7 +9,7 @@ EXPERIMENT = Experiment(
     title="The gate and the score weights",
     section="Sections 2 and 7, Appendix A",
     figures=FIGURES,
-    claims=claims,
+    claims=CLAIMS,
     remarks=(
         "PMPO: samples with U = 0 are neither preferred nor dispreferred. AWR: weights are capped "
         "at 20, as in Peng et al. (2019).",

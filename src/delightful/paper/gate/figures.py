@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 
 from delightful.lab import style
-from delightful.lab.curves import label
 from delightful.lab.experiment import Drawing, Figure
+from delightful.lab.plotting import label
 from delightful.weights import METHODS, score_weight
 
 _COMMON, _RARE = 0.9, 0.01
@@ -31,7 +31,7 @@ def draw_coefficient() -> Drawing:
             {"panel": "a", "method": "dg", "U": u, "p": p, "omega": o}
             for u, o in zip(U, omega, strict=True)
         ]
-    left.plot(U, _omega("pg", U, 0.5), "--", color=style.COLOURS["pg"], label="PG")
+    left.plot(U, _omega("pg", U, 0.5), "--", color=style.colour("pg"), label="PG")
     rows += [{"panel": "a", "method": "pg", "U": u, "p": 0.5, "omega": u} for u in U]
     left.set(xlabel="advantage U", ylabel="coefficient ω", title="(a) against advantage")
     probabilities = np.geomspace(1e-4, 1, 241)
@@ -43,7 +43,7 @@ def draw_coefficient() -> Drawing:
                 probabilities,
                 omega,
                 line,
-                color=style.COLOURS[method],
+                color=style.colour(method),
                 label=f"{label(method)}, U = {u:+g}",
             )
             rows += [
@@ -69,7 +69,7 @@ def draw_compare() -> Drawing:
         for p, line in ((_COMMON, "-"), (_RARE, "--")):
             old = np.full_like(U, np.log(0.5)) if name in ("ppo", "grpo") else None
             omega = _omega(name, U, p, old_log_prob=old)
-            axis.plot(U, omega, line, color=style.colours([name])[0], label=f"π = {p:g}")
+            axis.plot(U, omega, line, color=style.colour(name), label=f"π = {p:g}")
             rows += [
                 {"method": name, "U": u, "p": p, "omega": o} for u, o in zip(U, omega, strict=True)
             ]

@@ -1,24 +1,51 @@
-"""Which of MNIST's runs a line is drawn from."""
+"""Which of MNIST's runs a line or a claim is about, and their errors at the end of training."""
 
+import numpy as np
 import polars as pl
 
-from delightful.lab import drawing
+from delightful.lab.cells import DEFAULT
+from delightful.lab.experiment import NotMeasuredError
+from delightful.lab.tables import at_end, by_option, seeds_by_steps, varying, with_role
+
+Errors = dict[float, np.ndarray]
+"""Final errors, one per seed, by the value of what is varied."""
 
 
 def main_runs(table: pl.DataFrame) -> pl.DataFrame:
-    """The runs that differ from the first config in their method only, and supervised CE.
-
-    Under --method, what a sweep asks for beside these, such as the PG oracle, has the same method.
-    """
-    first = table.row(0, named=True)
-    same = [pl.col(name) == first[name] for name in ("samples", "baseline", "entropy")]
-    supervised = (pl.col("method") == "ce") & (pl.col("samples") == 0)
-    if table.filter(supervised).is_empty():
-        return table.filter(*same)
-    alike = pl.all_horizontal(*same, pl.col("method") != "ce")
-    return table.filter(alike | supervised)
+    """DG, its rivals and supervised CE, at the defaults of their sweep."""
+    return varying(with_role(table, "main", "rival", "supervised"), DEFAULT)
 
 
-def by_option(table: pl.DataFrame, name: str, option: str) -> pl.DataFrame:
-    """The last records of the method `name` by its `option`, without an entropy bonus."""
-    return drawing.by_option(table.filter(pl.col("entropy") == 0), name, option)
+def exact_pg(table: pl.DataFrame) -> pl.DataFrame:
+    """The PG oracle: exact expectations, unless --set gave it samples."""
+    return with_role(table, "oracle").filter(pl.col("samples") == 0)
+
+
+def final(table: pl.DataFrame, metric: str = "train_error", **where: object) -> np.ndarray:
+    """`metric` at the end of training, one number per seed."""
+    return seeds_by_steps(at_end(table), metric, **where)[:, 0]
+
+
+def by_value(table: pl.DataFrame, field: str, metric: str = "train_error", **where: str) -> Errors:
+    """Final errors by the value of a config field."""
+    values = sorted(table[field].unique().to_list())
+    return {value: final(table, metric, **{field: value}, **where) for value in values}
+
+
+def by_grid(table: pl.DataFrame, name: str, option: str, metric: str = "train_error") -> Errors:
+    """Final errors of the method `name` by the value of the option that its grid varies."""
+    rows = by_option(varying(table, option), name, option)
+    errors = by_value(rows, option, metric)
+    if len(errors) < 2:
+        raise NotMeasuredError(f"it needs runs of {name} with several values of {option}")
+    return errors
+
+
+def best(errors: Errors) -> float:
+    """The value with the lowest mean error."""
+    return min(errors, key=lambda value: float(errors[value].mean()))
+
+
+def listed_means(errors: Errors) -> str:
+    """Every value with its mean error, for a note."""
+    return "; ".join(f"{value:g}: {runs.mean():.4f}" for value, runs in errors.items())

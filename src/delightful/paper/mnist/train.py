@@ -17,10 +17,7 @@ from delightful.paper.mnist.feedback import advantages, coefficients
 
 
 def train(
-    config: MnistConfig,
-    hyperparameters: dict[str, Any],
-    key: jax.Array,
-    data: Mnist,
+    config: MnistConfig, hyperparameters: dict[str, Any], key: jax.Array, data: Mnist
 ) -> dict[str, Any]:
     """Errors, misalignment and gates at `records` evenly spaced moments of training.
 

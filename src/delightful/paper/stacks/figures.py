@@ -92,7 +92,7 @@ def _scores(table: pl.DataFrame, method: str) -> np.ndarray:
 def _panel(axis: Any, numbers: pl.DataFrame) -> None:
     for name in numbers["arm"].unique(maintain_order=True):
         part = numbers.filter(pl.col("arm") == name, pl.col("over") == "step")
-        colour = style.colours([COLOURS.get(name, name)])[0]
+        colour = style.colour(COLOURS.get(name, name))
         axis.plot(part["step"], part["mean"], color=colour, label=name)
         low, high = part["low"].to_numpy(), part["high"].to_numpy()
         axis.fill_between(part["step"], low, high, color=colour, alpha=0.2, linewidth=0)

@@ -28,11 +28,4 @@ def _seconds(config: TokensConfig) -> float:
     return config.steps * step
 
 
-TRAIN = Program(
-    "tokens/train",
-    1,
-    "delightful.paper.tokens.train:run",
-    2,
-    6.0,
-    _seconds,
-)
+TRAIN = Program("tokens/train", 1, "delightful.paper.tokens.train:run", 2, 6.0, _seconds)

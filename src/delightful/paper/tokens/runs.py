@@ -1,4 +1,4 @@
-"""What a run of Token Reversal comes to: its error along training, in episodes or updates."""
+"""Errors of Token Reversal's runs: along training and at its end, by episodes and updates."""
 
 from collections.abc import Sequence
 from dataclasses import fields
@@ -8,11 +8,9 @@ import numpy as np
 import polars as pl
 
 from delightful.agents.tokens.config import TokensConfig
-from delightful.lab.curves import seeds_by_steps
-from delightful.lab.drawing import at_end
 from delightful.lab.experiment import NotMeasuredError
+from delightful.lab.tables import at_end, seeds_by_steps, varying
 from delightful.paper.tokens.sweep import SETTINGS
-from delightful.weights import parse_method
 
 _RUN = [*(field.name for field in fields(TokensConfig)), "seed"]  # what tells runs apart
 
@@ -29,22 +27,6 @@ def with_regret(table: pl.DataFrame) -> pl.DataFrame:
         regret=error.cum_sum().over(_RUN, order_by="step") / records,
         updates=pl.col("step") * pl.col("epochs") * pl.col("minibatches"),
     )
-
-
-def main_runs(table: pl.DataFrame, *kept: str) -> pl.DataFrame:
-    """One config of each method: a rival's own, and for any other method that of DG.
-
-    Under --method, every rival's settings are run with the methods given, and would be mixed.
-
-    kept: settings that are varied on purpose.
-    """
-    for method in table["method"].unique().to_list():
-        mine = pl.col("method") == method
-        settings = SETTINGS.get(parse_method(method)[0].name, SETTINGS["dg"])
-        for name, value in settings.items():
-            if name not in kept and value in set(table.filter(mine)[name]):
-                table = table.filter(~mine | (pl.col(name) == value))
-    return table
 
 
 def ends(table: pl.DataFrame) -> pl.DataFrame:
@@ -80,21 +62,11 @@ def rivals(table: pl.DataFrame) -> list[str]:
     return found
 
 
-def by_size(rows: pl.DataFrame, field: str) -> pl.DataFrame:
-    """Of rows such as `ends` gives, those in which `field`, length or vocabulary, was varied.
-
-    The other of the two is then the one that most runs have.
-    """
-    other = {"length": "vocabulary", "vocabulary": "length"}[field]
-    usual = rows.group_by(other).len().sort("len", other, descending=[True, False])[other][0]
-    return rows.filter(pl.col(other) == usual)
-
-
 def scaled(
     rows: pl.DataFrame, field: str, metric: str, specs: Sequence[str]
 ) -> dict[str, dict[int, np.ndarray]]:
-    """`metric`, one number per seed, by method and by `field`, from rows such as `ends` gives."""
-    rows = by_size(rows, field)
+    """`metric`, one number per seed, by method and size, of the runs that vary `field`."""
+    rows = varying(rows, field)
     sizes = sorted(rows[field].unique().to_list())
     return {
         spec: {size: by_seed(rows, metric, method=spec, **{field: size}) for size in sizes}

@@ -37,15 +37,7 @@ ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25)
 TEMPERATURES = (0.2, 0.5, 1.0, 2.0, 5.0)
 
 _SMOKE = TokensConfig(
-    length=3,
-    prompts=2,
-    samples=4,
-    width=8,
-    layers=1,
-    heads=1,
-    feedforward=8,
-    steps=8,
-    records=4,
+    length=3, prompts=2, samples=4, width=8, layers=1, heads=1, feedforward=8, steps=8, records=4
 )
 
 

@@ -6,10 +6,10 @@ import polars as pl
 
 from delightful.agents.control.config import LEAST_WEIGHT, ControlConfig
 from delightful.lab import style
-from delightful.lab.curves import by_step, label, methods
-from delightful.lab.drawing import along, by_option
 from delightful.lab.experiment import Drawing, Figure, NotMeasuredError
+from delightful.lab.plotting import along, label, line, methods
 from delightful.lab.statistics import t_interval
+from delightful.lab.tables import by_step, means
 from delightful.paper.control import scores, sweep
 from delightful.paper.control.scores import RETURN
 from delightful.weights import METHODS
@@ -23,7 +23,7 @@ def rewards(table: pl.DataFrame) -> Drawing:
     figure, (axis,) = style.panels(1, width=max(4.5, 1.1 * len(tasks)), height=2.8)
     names = methods(table)
     for k, name in enumerate(names):
-        colour = style.colours([name])[0]
+        colour = style.colour(name)
         mine = rows.filter(pl.col("method") == name)
         offset = (k - (len(names) - 1) / 2) * 0.2
         at = [tasks.index(task) + offset for task in mine["task"]]
@@ -81,35 +81,17 @@ def tuning(table: pl.DataFrame) -> Drawing:
     figure, axes = style.panels(2)
     parts = []
     for axis, (name, option) in zip(axes, (("ppo", "clip"), ("mpo", "temperature")), strict=True):
-        rows = late_by_option(table, name, option)
+        rows = scores.final_by_option(table, name, option)
         if rows[option].n_unique() < 2:
             raise NotMeasuredError(f"it needs several values of {name}'s {option}")
-        error = pl.col("final").std() / pl.len().sqrt()
-        numbers = rows.group_by(option, maintain_order=True).agg(
-            pl.col("final").mean().alias("mean"), error.alias("se"), pl.len().alias("seeds")
-        )
-        numbers = numbers.sort(option)
-        known = None if numbers["se"].null_count() else numbers["se"]
-        colour = style.colours([name])[0]
-        line: dict[str, Any] = {
-            "colour": colour,
-            "label": METHODS[name].label,
-            "marker": "o",
-            "ms": 3.5,
-        }
-        style.curve(axis, numbers[option], numbers["mean"], known, **line)
+        numbers = means(rows, "final", (option,))
+        look = {"marker": "o", "ms": 3.5, **style.look(name)}
+        line(axis, numbers, option, label=METHODS[name].label, **look)
         axis.axvline(METHODS[name].defaults[option], color="#555555", ls="--", lw=1)
         axis.set_xscale("log")
         axis.set(xlabel=f"{METHODS[name].label} {option}", ylabel="final return", ylim=(0, None))
         parts.append(numbers.rename({option: "value"}).with_columns(method=pl.lit(name)))
     return Drawing(figure, pl.concat(parts))
-
-
-def late_by_option(table: pl.DataFrame, name: str, option: str) -> pl.DataFrame:
-    """Final returns of one method's runs, its option as a column."""
-    specs = by_option(table.with_columns(spec=pl.col("method")), name, option)
-    specs = specs.select("spec", option).unique()
-    return scores.final(table).join(specs, left_on="method", right_on="spec")
 
 
 def inversion(table: pl.DataFrame) -> Drawing:
@@ -155,11 +137,9 @@ def _either(axis: Any, table: pl.DataFrame, metric: str, *, pale: bool = False) 
     """A line for each surprisal; the numbers drawn."""
     numbers = by_step(table, metric, ("surprisal",))
     for kind, method, dashes in (("density", "dg", "-"), ("mode", "exponent", "--")):
-        line = numbers.filter(pl.col("surprisal") == kind)
-        error = None if line["se"].null_count() else line["se"]
-        look: dict[str, Any] = {"colour": style.colours([method])[0], "label": kind, "ls": dashes}
-        alpha = 0.4 if pale else 1.0
-        style.curve(axis, line["step"], line["mean"], error, **look, alpha=alpha)
+        look: dict[str, Any] = {"colour": style.colour(method), "linestyle": dashes}
+        part = numbers.filter(pl.col("surprisal") == kind)
+        line(axis, part, "step", label=kind, alpha=0.4 if pale else 1.0, **look)
     return numbers
 
 

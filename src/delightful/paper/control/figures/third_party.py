@@ -3,8 +3,9 @@
 import polars as pl
 
 from delightful.lab import style
-from delightful.lab.curves import by_step
 from delightful.lab.experiment import Drawing, Figure
+from delightful.lab.plotting import line
+from delightful.lab.tables import by_step
 from delightful.paper.control import sweep
 from delightful.paper.control.scores import balanced, late
 from delightful.paper.control.third_party import beside, with_regret
@@ -26,9 +27,7 @@ def along(table: pl.DataFrame) -> Drawing:
     )
     figure, (axis,) = style.panels(1, width=3.3 if points.is_empty() else 5.0)
     for (name,), part in numbers.group_by("agent", maintain_order=True):
-        error = None if part["se"].null_count() else part["se"]
-        colour = style.colours([COLOURS[str(name)]])[0]
-        style.curve(axis, part["step"], part["mean"], error, colour=colour, label=str(name))
+        line(axis, part, "step", label=str(name), colour=style.colour(COLOURS[str(name)]))
     looks = _public_looks(others)
     for name, mean, step in points.select("agent", "mean", "step").rows():
         axis.plot(step, mean, "o", ms=4, color=looks[name], label=f"{name}, {step / 1e6:.2g}M")
@@ -53,7 +52,7 @@ def by_task(table: pl.DataFrame) -> Drawing:
     for k, name in enumerate(names):
         mine = ours.filter(pl.col("agent") == name)
         at = [tasks.index(task) + (k - (len(names) - 1) / 2) * 0.4 for task in mine["task"]]
-        axis.bar(at, mine["regret"], 0.36, color=style.colours([COLOURS[name]])[0], label=name)
+        axis.bar(at, mine["regret"], 0.36, color=style.colour(COLOURS[name]), label=name)
     looks = _public_looks(others)
     for k, (name, colour) in enumerate(looks.items()):
         mine = others.filter(pl.col("agent") == name)

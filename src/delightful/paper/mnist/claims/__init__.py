@@ -1,5 +1,5 @@
 """The claims of Section 3 and Appendix B."""
 
-from delightful.paper.mnist.claims import appendix, main_text
+from delightful.paper.mnist.claims import generalisation, main_text, sensitivity
 
-CLAIMS = main_text.claims + appendix.claims
+CLAIMS = main_text.claims + generalisation.claims + sensitivity.claims

@@ -1,17 +1,15 @@
-"""The sentences of Section 3, decided on runs. `robustness.py` has those of Appendix B."""
+"""Claims of Section 3."""
 
 from itertools import pairwise
 
 import numpy as np
 import polars as pl
 
-from delightful.lab.comparisons import listed, lower, narrowest
-from delightful.lab.curves import pg_and_dg, seeds_by_steps
-from delightful.lab.drawing import at_end
 from delightful.lab.experiment import ClaimBook, Finding, NotMeasuredError, found
 from delightful.lab.statistics import Estimate, bootstrap_difference, bootstrap_ratio
+from delightful.paper.comparisons import Gaps, listed, lower, narrowest, pg_and_dg, positive
 from delightful.paper.mnist import sweep
-from delightful.paper.mnist.runs import main_runs
+from delightful.paper.mnist.runs import exact_pg, final, main_runs
 
 claims = ClaimBook("mnist")
 
@@ -21,11 +19,6 @@ _ERRORS = {
     "val_error": "validation, drawn",
     "val_greedy_error": "validation, greedy",
 }
-
-
-def final(table: pl.DataFrame, metric: str = "train_error", **where: object) -> np.ndarray:
-    """`metric` at the end of training, one number per seed."""
-    return seeds_by_steps(at_end(table), metric, **where)[:, 0]
 
 
 def gap_closed(table: pl.DataFrame, metric: str, **where: object) -> Estimate:
@@ -60,14 +53,10 @@ def half_the_gap(table: pl.DataFrame) -> Finding:
     main = parts["training, drawn"]
     pg, ce = final(table, method="pg", samples=1), final(table, method="ce", samples=0)
     is_gap = bool(pg.mean() > ce.mean())
-    note = "; ".join(f"{name}: {part}" for name, part in parts.items())
-    return found(
-        "part of the gap in final training error",
-        main,
-        is_gap and 0.4 <= main.value <= 0.6,
-        partly=is_gap and 0.25 <= main.value <= 0.75,
-        note=note,
-    )
+    note = listed(parts)
+    measures = "part of the gap in final training error"
+    holds = is_gap and 0.4 <= main.value <= 0.6
+    return found(measures, main, holds, partly=is_gap and 0.25 <= main.value <= 0.75, note=note)
 
 
 def _by_baseline(table: pl.DataFrame, method: str) -> dict[str, dict[int, np.ndarray]]:
@@ -85,12 +74,10 @@ def _by_baseline(table: pl.DataFrame, method: str) -> dict[str, dict[int, np.nda
 
 
 def _floor(table: pl.DataFrame) -> np.ndarray:
-    return final(table, method="pg", samples=0)
+    return final(exact_pg(table), method="pg", samples=0)
 
 
-def _worst(
-    gaps: dict[str, Estimate], what: str, holds: bool, *, partly: bool = False, more: str = ""
-) -> Finding:
+def _worst(gaps: Gaps, what: str, holds: bool, *, partly: bool = False, more: str = "") -> Finding:
     """A finding on the case where the gap is smallest, the others in the note."""
     worst = narrowest(gaps)
     note = listed(gaps) + more
@@ -119,15 +106,10 @@ def pg_reaches_floor(table: pl.DataFrame) -> Finding:
         left[baseline] = bootstrap_ratio(errors[-1] - floor, errors[0] - floor)
     farthest = max(left, key=lambda name: abs(left[name].value))
     most = max(abs(part.value) for part in left.values())
-    note = "; ".join(f"{name}: {part}" for name, part in left.items())
-    note += f"; PG's error falls with every S: {'yes' if falls else 'no'}"
-    return found(
-        f"part of the excess left at the largest S ({farthest})",
-        left[farthest],
-        above and falls and most <= 0.1,
-        partly=above and most <= 0.25,
-        note=note,
-    )
+    note = f"{listed(left)}; PG's error falls with every S: {'yes' if falls else 'no'}"
+    measures = f"part of the excess left at the largest S ({farthest})"
+    holds = above and falls and most <= 0.1
+    return found(measures, left[farthest], holds, partly=above and most <= 0.25, note=note)
 
 
 @claims.add(
@@ -148,7 +130,7 @@ def dg_below_floor(table: pl.DataFrame) -> Finding:
     return _worst(
         gaps,
         "floor − DG's error at the largest S",
-        all(gap.low > 0 for gap in gaps.values()),
+        positive(gaps),
         partly=any(gap.low > 0 for gap in gaps.values()),
         more=f"; clearly below: {', '.join(first)}",
     )
@@ -167,13 +149,8 @@ def one_sample_is_enough(table: pl.DataFrame) -> Finding:
     dg = final(table, method="dg", baseline="expected", samples=1)
     ratio = bootstrap_ratio(dg, _floor(table))
     note = f"DG {dg.mean():.4f}, PG oracle {_floor(table).mean():.4f}"
-    return found(
-        "DG's error at S = 1 over the floor",
-        ratio,
-        ratio.value <= 1.05,
-        partly=ratio.value <= 1.2,
-        note=note,
-    )
+    measures = "DG's error at S = 1 over the floor"
+    return found(measures, ratio, ratio.value <= 1.05, partly=ratio.value <= 1.2, note=note)
 
 
 @claims.add(
@@ -186,7 +163,7 @@ def one_sample_is_enough(table: pl.DataFrame) -> Finding:
 def gain_persists(table: pl.DataFrame) -> Finding:
     pg, dg = (_by_baseline(table, method) for method in ("pg", "dg"))
     gaps = {name: lower(runs[max(runs)], dg[name][max(runs)]) for name, runs in pg.items()}
-    holds = all(gap.low > 0 for gap in gaps.values())
+    holds = positive(gaps)
     return _worst(gaps, "PG − DG in final error at the largest S", holds)
 
 

@@ -1,4 +1,4 @@
-"""The sentences of Section 5, decided on runs; those of Appendix D are in `grids` and `robustness`.
+"""Claims of Section 5.
 
 DG is compared with the others after as many gradient steps, the paper's "same compute budget", and
 after as many episodes, of which PPO makes four gradient steps each. A claim is reproduced if it
@@ -10,25 +10,16 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
-from delightful.lab.comparisons import listed, lower, narrowest, positive
-from delightful.lab.curves import label
 from delightful.lab.experiment import ClaimBook, Finding, NotMeasuredError, found
-from delightful.lab.statistics import Estimate, bootstrap
+from delightful.lab.plotting import label
+from delightful.lab.statistics import bootstrap
+from delightful.paper.comparisons import Gaps, listed, lower, narrowest, positive
 from delightful.paper.tokens import sweep
-from delightful.paper.tokens.runs import (
-    at_equal_updates,
-    by_seed,
-    ends,
-    main_runs,
-    power_laws,
-    rivals,
-    scaled,
-)
+from delightful.paper.tokens.runs import at_equal_updates, by_seed, ends, power_laws, rivals, scaled
 
 claims = ClaimBook("tokens")
 
 SIZES = {"length": "H", "vocabulary": "M"}
-Gaps = dict[str, Estimate]
 
 
 def both_ways(
@@ -77,12 +68,11 @@ def over_dg(metric: str) -> Callable[[pl.DataFrame], Gaps]:
     sweep=sweep.CURVES,
 )
 def faster(table: pl.DataFrame) -> Finding:
-    return both_ways(main_runs(table), "average error, baseline − DG", over_dg("regret"))
+    return both_ways(table, "average error, baseline − DG", over_dg("regret"))
 
 
 def last_errors(table: pl.DataFrame, *, enough: bool = True) -> Finding:
     """Error over the last record, each baseline's − DG's."""
-    table = main_runs(table)
     errors = {spec: by_seed(ends(table), "error", method=spec) for spec in rivals(table)}
     means = "; ".join(
         f"{label(spec)} {runs.mean():.2g} ({np.median(runs):.2g})" for spec, runs in errors.items()
@@ -126,7 +116,6 @@ def _along(runs: Runs, field: str) -> str:
 def _rise(table: pl.DataFrame, field: str) -> Finding:
     """How much more than DG's the final error of each baseline rises from the smallest size to the
     largest."""
-    table = main_runs(table)
 
     def gaps(rows: pl.DataFrame) -> Gaps:
         runs = _by_size(rows, field, "error")
@@ -175,7 +164,6 @@ def _exponent(table: pl.DataFrame, field: str) -> Finding:
 
     A method at chance everywhere would have one near 0: the note gives the errors themselves.
     """
-    table = main_runs(table)
 
     def slopes(rows: pl.DataFrame) -> dict[str, np.ndarray]:
         return {spec: power_laws(runs)[0] for spec, runs in _errors(rows, field).items()}
@@ -230,7 +218,7 @@ def power_law(table: pl.DataFrame) -> Finding:
     0.9 for every method and size, "partly" for half of them."""
     fits = {}
     for field, symbol in SIZES.items():
-        for spec, by_size in _errors(ends(main_runs(table)), field).items():
+        for spec, by_size in _errors(ends(table), field).items():
             if len(by_size) < 3:
                 raise NotMeasuredError("it needs at least three sizes")
             x, y = np.log(list(by_size)), [np.log(runs).mean() for runs in by_size.values()]

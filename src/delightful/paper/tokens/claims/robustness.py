@@ -1,17 +1,17 @@
-"""The sentences of Appendices D.2 and D.3, decided on runs: robustness and task variants."""
+"""Claims of Appendices D.2 and D.3: robustness and task variants."""
 
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from delightful.lab.comparisons import lower
-from delightful.lab.curves import label
 from delightful.lab.experiment import ClaimBook, Finding, NotMeasuredError, found
+from delightful.lab.plotting import label
 from delightful.lab.statistics import Estimate
+from delightful.paper.comparisons import Gaps, lower
 from delightful.paper.tokens import sweep
-from delightful.paper.tokens.claims.main_text import Gaps, both_ways, last_errors
-from delightful.paper.tokens.runs import at_equal_updates, by_seed, ends, main_runs, rivals
+from delightful.paper.tokens.claims.main_text import both_ways, last_errors
+from delightful.paper.tokens.runs import at_equal_updates, by_seed, ends, rivals
 
 claims = ClaimBook("tokens")
 
@@ -26,7 +26,6 @@ claims = ClaimBook("tokens")
 def learning_rates(table: pl.DataFrame) -> Finding:
     """Regret of the best baseline − DG at each rate; "partly" also if DG is clearly the best at
     half of the rates or more, per gradient step."""
-    table = main_runs(table, "learning_rate")
     rates = sorted(table["learning_rate"].unique().to_list())
     if len(rates) < 2:
         raise NotMeasuredError("it needs runs at several learning rates")
@@ -90,7 +89,6 @@ def _variants(rows: pl.DataFrame) -> list[Variant]:
 def every_variant(table: pl.DataFrame) -> Finding:
     """Regret of the best baseline − DG in each; "partly" also if DG is clearly the best in half of
     them or more, per gradient step."""
-    table = main_runs(table)
 
     def gaps(rows: pl.DataFrame) -> Gaps:
         return {f"{t}, {r}": _margin(rows, task=t, reward=r) for t, r in _variants(table)}
@@ -108,7 +106,7 @@ def every_variant(table: pl.DataFrame) -> Finding:
 def sequential_gap(table: pl.DataFrame) -> Finding:
     """In which share of the tasks DG's margin over the best baseline, per gradient step, is larger
     with Sequential reward than with Bag-of-Tokens; "often" is more than half, "partly" half."""
-    rows = at_equal_updates(main_runs(table))
+    rows = at_equal_updates(table)
     variants = _variants(rows)
     larger, notes = [], []
     for task in sorted({task for task, _ in variants}):

@@ -1,16 +1,16 @@
-"""The sentences of Appendices D.1 and D.4, decided on grids of settings of one method."""
+"""Claims of Appendices D.1 and D.4, on grids of settings of one method."""
 
 import numpy as np
 import polars as pl
 
-from delightful.lab.comparisons import lower
-from delightful.lab.curves import label
 from delightful.lab.experiment import ClaimBook, Finding, NotMeasuredError, found
+from delightful.lab.plotting import label
 from delightful.lab.statistics import bootstrap, bootstrap_ratio
+from delightful.lab.tables import by_option
+from delightful.paper.comparisons import Gaps, lower
 from delightful.paper.tokens import sweep
-from delightful.paper.tokens.claims.main_text import Gaps, both_ways
-from delightful.paper.tokens.runs import by_seed, ends, main_runs
-from delightful.weights import parse_method
+from delightful.paper.tokens.claims.main_text import both_ways
+from delightful.paper.tokens.runs import by_seed, ends
 
 claims = ClaimBook("tokens")
 
@@ -21,17 +21,13 @@ Grid = dict[tuple[float, ...], np.ndarray]
 def _grid(rows: pl.DataFrame, method: str, *options: str) -> Grid:
     """The regret of a method's runs by its options, then its KL penalty and passes per batch, from
     rows such as `ends` gives."""
-    grid: Grid = {}
-    for spec in rows["method"].unique().sort().to_list():
-        found_method, values = parse_method(spec)
-        if found_method.name == method:
-            mine = rows.filter(pl.col("method") == spec)
-            for kl, epochs in mine.select("kl", "epochs").unique().sort("kl", "epochs").rows():
-                key = (*(values[option] for option in options), kl, epochs)
-                grid[key] = by_seed(mine, "regret", kl=kl, epochs=epochs)
+    rows = by_option(rows, method, *options)
+    names = (*options, "kl", "epochs")
+    values = rows.select(names).unique().sort(names).rows()
+    grid = {at: by_seed(rows, "regret", **dict(zip(names, at, strict=True))) for at in values}
     if len(grid) < 2:
         raise NotMeasuredError(f"it needs runs of {method} with several settings")
-    return dict(sorted(grid.items()))
+    return grid
 
 
 def _best(grid: Grid) -> tuple[float, ...]:
@@ -39,7 +35,7 @@ def _best(grid: Grid) -> tuple[float, ...]:
 
 
 def _plain(table: pl.DataFrame, method: str) -> np.ndarray:
-    return by_seed(ends(main_runs(table)), "regret", method=method)
+    return by_seed(ends(table), "regret", method=method)
 
 
 def _at_paper_length(table: pl.DataFrame) -> pl.DataFrame:
@@ -124,7 +120,7 @@ def tuning_does_not_help(table: pl.DataFrame) -> Finding:
     grids = {"ppo": "clip", "pmpo": "preference"}
 
     def gaps(rows: pl.DataFrame) -> Gaps:
-        dg = by_seed(main_runs(rows), "regret", method="dg")
+        dg = by_seed(rows, "regret", method="dg")
         tried = {name: _grid(rows, name, option) for name, option in grids.items()}
         return {label(name): lower(grid[_best(grid)], dg) for name, grid in tried.items()}
 

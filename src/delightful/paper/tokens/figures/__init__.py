@@ -1,5 +1,5 @@
 """The figures of Section 5 and Appendix D."""
 
-from delightful.paper.tokens.figures.curves import FIGURES
+from delightful.paper.tokens.figures import appendix, beyond, main_text
 
-__all__ = ["FIGURES"]
+FIGURES = main_text.FIGURES + appendix.FIGURES + beyond.FIGURES

@@ -72,11 +72,7 @@ def draw_rewards() -> Drawing:
     rows = []
     for axis, (kind, title) in zip(axes, titles.items(), strict=True):
         earned = _earned(kind, right)
-        paid = {
-            "bag": right,
-            "sequential": np.cumprod(right),
-            "all": right * right.prod(),
-        }[kind]
+        paid = {"bag": right, "sequential": np.cumprod(right), "all": right * right.prod()}[kind]
         colours = [
             _WRONG if not ok else _RIGHT if p else _UNPAID
             for ok, p in zip(right, paid, strict=True)

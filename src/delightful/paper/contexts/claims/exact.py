@@ -1,15 +1,11 @@
-"""The sentences of Section 4.2 and Appendices C.4–C.6, checked; and the open question at η ≤ ½."""
+"""Claims of Section 4.2 and Appendices C.4–C.6 that are exact; and the open question at η ≤ ½."""
 
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from delightful import theory
-from delightful.lab.curves import dg_is_lower_throughout, pg_and_dg
 from delightful.lab.experiment import ClaimBook, Finding, found
-from delightful.lab.statistics import bootstrap_difference
-from delightful.paper.contexts import sweep
 from delightful.weights import score_weight
 
 claims = ClaimBook("contexts")
@@ -133,12 +129,8 @@ def monotone_weight() -> Finding:
     gate_rise = max(np.diff(theory.dg_weight(p, eta) / p).max() for eta in _TEMPERATURES)
     low = np.diff(theory.dg_weight(p, 0.4)).min()
     note = f"at η = 0.4 the smallest step is {low:.2g}: h falls near p = 1"
-    return found(
-        "smallest step of h over p in (0, 1]",
-        float(rise),
-        bool(rise > 0 and gate_rise < 0),
-        note=note,
-    )
+    measures = "smallest step of h over p in (0, 1]"
+    return found(measures, float(rise), bool(rise > 0 and gate_rise < 0), note=note)
 
 
 @claims.add(
@@ -223,50 +215,3 @@ def _worst_of_three(eta: float) -> float:
     p = 1 - 10 ** rng.uniform(-6, 0, (50_000, 3))
     a = 10 ** rng.uniform(-3, 3, (50_000, 3))
     return float(np.max(theory.context_gap(theory.dg_weight(p, eta), a) / theory.context_gap(p, a)))
-
-
-# Claims on runs
-
-
-@claims.add(
-    "faster",
-    "Section 4.2, Figure 6a",
-    "Although PG follows g*_PG exactly, DG converges faster.",
-    paper="> 0",
-    sweep=sweep.TRAINING,
-)
-def faster(table: pl.DataFrame) -> Finding:
-    pg, dg = pg_and_dg(table, "error")
-    gap = bootstrap_difference(pg.mean(1), dg.mean(1), paired=True)
-    note = f"average error at the end: PG {pg[:, -1].mean():.3g}, DG {dg[:, -1].mean():.3g}"
-    return found("average error over training, PG − DG", gap, gap.low > 0, note=note)
-
-
-@claims.add(
-    "gap-persists",
-    "Section 4.2, Figure 6b",
-    "The cosine gap persists throughout training, confirming a directional effect.",
-    paper="> 0",
-    sweep=sweep.TRAINING,
-)
-def gap_persists(table: pl.DataFrame) -> Finding:
-    return dg_is_lower_throughout(table, "misalignment")
-
-
-@claims.add(
-    "compounding",
-    "Section 4.2",
-    "PG's direction is myopically optimal, but greedy single-step optimality does not imply "
-    "optimal long-run compounding.",
-    paper="> 0, then < 0",
-    sweep=sweep.TRAINING,
-)
-def compounding(table: pl.DataFrame) -> Finding:
-    """PG gains most in the first step, and is behind DG when DG has halved its error."""
-    pg, dg = pg_and_dg(table, "error")
-    first = bootstrap_difference(dg[:, 1], pg[:, 1], paired=True)
-    late = int(np.argmax(dg.mean(0) < dg[:, 0].mean() / 2)) or dg.shape[1] - 1
-    later = bootstrap_difference(dg[:, late], pg[:, late], paired=True)
-    holds = first.low > 0 and later.high < 0
-    note = f"after one step {first}; after {late} steps {later}"
-    return found("error DG − PG after one step", first, holds, partly=later.high < 0, note=note)

@@ -1,160 +1,12 @@
-"""The sentences of Section 4.1 and Appendices C.1–C.3 that are exact, checked without sampling."""
-
-from typing import Any
+"""Claims of Section 4.1 and Appendix C beyond Proposition 1. All are exact: nothing is sampled."""
 
 import numpy as np
 
 from delightful import theory
 from delightful.lab.experiment import ClaimBook, Finding, found
-from delightful.weights import score_weight
+from delightful.paper.bandit.claims.proposition_1 import TINY, random_policies, weights
 
 claims = ClaimBook("bandit")
-
-_TINY = 1e-12
-_GRID = [
-    (K, error, b, eta)
-    for K in (3, 10, 100, 300)
-    for error in (1e-4, 0.01, 0.1, 0.5, 0.9, 0.99)
-    for b in (0.05, 0.5, 0.95)
-    for eta in (0.1, 0.5, 1.0, 10.0)
-]
-
-
-def _weights(method: str, policy: np.ndarray, b: float, **options: Any) -> np.ndarray:
-    advantage = np.eye(policy.size)[0] - b
-    return np.asarray(score_weight(np.log(policy), advantage, method=method, **options))
-
-
-def _random_policies(seed: int = 0, count: int = 300) -> list[np.ndarray]:
-    """Non-symmetric policies of 3 to 30 actions, from flat to very peaked; y* is action 0."""
-    rng = np.random.default_rng(seed)
-    policies = []
-    for _ in range(count):
-        logits = rng.normal(size=rng.integers(3, 31)) * rng.uniform(0.1, 5)
-        policies.append(np.exp(logits) / np.exp(logits).sum())
-    return policies
-
-
-@claims.add(
-    "oracles-coincide",
-    "Section 4.1",
-    "In any single context, E[g_PG] = π(y*)φ(y*) ∝ g*_CE: "
-    "the reward and cross-entropy oracles coincide.",
-    paper="0",
-)
-def oracles_coincide() -> Finding:
-    worst = 0.0
-    for policy in _random_policies():
-        phi = theory.scores(policy)
-        mean = theory.expected_gradient(policy, _weights("pg", policy, 0.5))
-        worst = max(worst, np.abs(policy @ phi).max(), np.abs(mean - policy[0] * phi[0]).max())
-    return found("largest entry of E[g_PG] − π(y*)φ(y*)", worst, worst < _TINY)
-
-
-@claims.add(
-    "gate-sides",
-    "Section 4.1",
-    "The DG gate takes a common value w₊ on the correct action and w₋ on all incorrect ones, "
-    "with w₋ < ½ < w₊.",
-    paper="> 0",
-)
-def gate_sides() -> Finding:
-    margin, error = np.inf, 0.0
-    for K, epsilon, b, eta in _GRID:
-        plus, minus = theory.symmetric_gates(K, epsilon, b, eta)
-        policy = theory.symmetric_policy(K, epsilon)
-        w = _weights("dg", policy, b, temperature=eta) / (np.eye(K)[0] - b)
-        wrong = float(np.max(np.abs(w[1:] / minus - 1)))
-        error = max(error, abs(w[0] / plus - 1), wrong)
-        margin = min(margin, plus - 0.5, 0.5 - minus)
-    holds = margin > 0 and error < 1e-9
-    return found("smallest distance of w₊ and w₋ from ½", float(margin), holds)
-
-
-@claims.add(
-    "direction",
-    "Proposition 1(i)",
-    "DG preserves the expected gradient direction: E[g_DG] = s·g*_PG, "
-    "where s = (1−b)w₊ + b·w₋ > 0.",
-    paper="0",
-)
-def direction() -> Finding:
-    worst = 0.0
-    for K, error, b, eta in _GRID:
-        policy = theory.symmetric_policy(K, error)
-        target = (1 - error) * theory.scores(policy)[0]
-        s = theory.direction_scale(*theory.symmetric_gates(K, error, b, eta), b)
-        mean = theory.expected_gradient(policy, _weights("dg", policy, b, temperature=eta))
-        error_norm = float(np.linalg.norm(mean - s * target))
-        worst = max(worst, error_norm / float(np.linalg.norm(s * target)))
-    return found("largest relative error of E[g_DG] = s·g*", worst, worst < 1e-9)
-
-
-@claims.add(
-    "variance",
-    "Proposition 1(ii)",
-    "DG reduces perpendicular variance by exactly w₋².",
-    paper="0",
-)
-def variance() -> Finding:
-    worst = 0.0
-    for K, error, b, eta in _GRID:
-        policy = theory.symmetric_policy(K, error)
-        minus = theory.symmetric_gates(K, error, b, eta)[1]
-        exact = minus**2 * theory.symmetric_perpendicular_variance(K, error, b)
-        dg = theory.perpendicular_variance(policy, _weights("dg", policy, b, temperature=eta))
-        worst = max(worst, abs(dg / exact - 1))
-    return found("largest relative error of Var⊥(DG) = w₋²·Var⊥(PG)", worst, worst < 1e-9)
-
-
-@claims.add(
-    "ratio-below-one",
-    "Proposition 1(iii)",
-    "The cosine-gap ratio w₋²/s² is below 1.",
-    paper="< 1",
-)
-def ratio_below_one() -> Finding:
-    largest = max(float(theory.cosine_gap_ratio(*point)) for point in _GRID)
-    return found("largest w₋²/s² over a grid of K, ε, b, η", largest, largest < 1)
-
-
-@claims.add(
-    "bound",
-    "Section 4.1",
-    "For b = ½ and η = 1, w₋ ≤ √(ε/(K−1)) and w₋²/s² ≤ 16ε/(K−1).",
-    paper="≤ 1",
-)
-def bound() -> Finding:
-    K, error = np.meshgrid([3, 10, 100, 1000, 10**6], np.geomspace(1e-6, 0.999, 200))
-    minus = theory.symmetric_gates(K, error)[1]
-    first = np.max(minus / np.sqrt(error / (K - 1)))
-    second = np.max(theory.cosine_gap_ratio(K, error) / theory.cosine_gap_bound(K, error))
-    return found("largest ratio over its bound", float(max(first, second)), max(first, second) <= 1)
-
-
-def _kept(error: float, percent: int) -> Finding:
-    kept = float(theory.cosine_gap_ratio(100, error))
-    return found(f"w₋²/s² at K = 100, ε = {error}", kept, round(100 * kept) == percent)
-
-
-@claims.add(
-    "four-percent",
-    "Section 4.1",
-    "For K = 100 at ε = 0.5, DG retains only 4% of PG's cosine gap.",
-    paper="0.04",
-)
-def four_percent() -> Finding:
-    return _kept(0.5, 4)
-
-
-@claims.add(
-    "one-percent",
-    "Section 4.1",
-    "At ε = 0.1, only 1%.",
-    paper="0.01",
-)
-def one_percent() -> Finding:
-    return _kept(0.1, 1)
 
 
 @claims.add(
@@ -165,11 +17,11 @@ def one_percent() -> Finding:
 )
 def tail() -> Finding:
     worst = 0.0
-    for policy in _random_policies():
+    for policy in random_policies():
         for b, eta in ((0.1, 0.3), (0.5, 1.0), (0.9, 3.0)):
-            w = _weights("dg", policy, b, temperature=eta)[1:] / -b
+            w = weights("dg", policy, b, temperature=eta)[1:] / -b
             worst = max(worst, np.max(np.abs(w) / theory.tail_bound(policy, b, eta)[1:]))
-    return found("largest w(a)/π(a)^(b/η) on incorrect actions", worst, worst <= 1 + _TINY)
+    return found("largest w(a)/π(a)^(b/η) on incorrect actions", worst, worst <= 1 + TINY)
 
 
 @claims.add(
@@ -180,14 +32,14 @@ def tail() -> Finding:
 )
 def variance_bound() -> Finding:
     worst = 0.0
-    for policy in _random_policies():
+    for policy in random_policies():
         for b, eta in ((0.1, 0.3), (0.5, 1.0), (0.9, 3.0)):
-            dg = theory.perpendicular_variance(policy, _weights("dg", policy, b, temperature=eta))
+            dg = theory.perpendicular_variance(policy, weights("dg", policy, b, temperature=eta))
             bounding = np.where(
                 np.arange(policy.size) > 0, b * theory.tail_bound(policy, b, eta), 0
             )
             worst = max(worst, dg / theory.perpendicular_variance(policy, bounding))
-    return found("largest Var⊥(DG) over its bound", worst, worst <= 1 + _TINY)
+    return found("largest Var⊥(DG) over its bound", worst, worst <= 1 + TINY)
 
 
 @claims.add(
@@ -205,7 +57,7 @@ def bias_vanishes() -> Finding:
         split = rng.dirichlet(np.full(20, 0.5)) + 1e-6
         for i, error in enumerate(errors):
             policy = np.concatenate([[1 - error], error * split / split.sum()])
-            mean = theory.expected_gradient(policy, _weights("dg", policy, 0.5))
+            mean = theory.expected_gradient(policy, weights("dg", policy, 0.5))
             phi = theory.scores(policy)[0]
             difference = mean / np.linalg.norm(mean) - phi / np.linalg.norm(phi)
             row[i] = difference @ difference / 2
@@ -229,7 +81,7 @@ def bound_tightens() -> Finding:
     ratios = []
     for error in np.geomspace(0.5, 1e-8, 9):
         policy = np.concatenate([[1 - error], error * split / split.sum()])
-        dg = theory.perpendicular_variance(policy, _weights("dg", policy, 0.5))
+        dg = theory.perpendicular_variance(policy, weights("dg", policy, 0.5))
         bound = np.where(np.arange(21) > 0, 0.5 * theory.tail_bound(policy, 0.5, 1.0), 0)
         ratios.append(dg / theory.perpendicular_variance(policy, bound))
     rising = bool(np.all(np.diff(ratios) > 0))
@@ -250,7 +102,7 @@ def gates_converge() -> Finding:
     spreads = []
     for error in np.geomspace(0.5, 1e-8, 9):
         policy = np.concatenate([[1 - error], error * np.array([0.5, 0.3, 0.15, 0.05])])
-        w = _weights("dg", policy, 0.5)[1:] / -0.5
+        w = weights("dg", policy, 0.5)[1:] / -0.5
         spreads.append(float(np.ptp(w)))
     falling = bool(np.all(np.diff(spreads) < 0))
     note = "they converge to 0; their ratios do not change, (π(a)/π(a′))^(b/η)"
@@ -269,7 +121,7 @@ def kick() -> Finding:
     phi, counts = theory.scores(policy), np.array([99, 1] + [0] * 98)
     gaps = {}
     for method in ("pg", "dg"):
-        g = (counts * _weights(method, policy, 0.5)) @ phi
+        g = (counts * weights(method, policy, 0.5)) @ phi
         gaps[method] = 1 - float(g @ phi[0] / np.linalg.norm(g) / np.linalg.norm(phi[0]))
     holds = gaps["pg"] > 0.1 and gaps["dg"] < 0.1 * gaps["pg"]
     return found("misalignment of PG's batch", gaps["pg"], holds, note=f"DG's: {gaps['dg']:.2g}")
@@ -301,10 +153,10 @@ def symmetry() -> Finding:
 def only_variance() -> Finding:
     """Bias of DG's expected direction: none for symmetric policies, some for others."""
     symmetric = [theory.symmetric_policy(10, error) for error in (0.01, 0.1, 0.5, 0.9)]
-    none, some = max(map(_bias, symmetric)), max(map(_bias, _random_policies()))
+    none, some = max(map(_bias, symmetric)), max(map(_bias, random_policies()))
     note = f"symmetric policies: {abs(none):.1g}; without symmetry DG turns the expected direction"
     largest = "largest 1 − cos(E[g_DG], ∇J) over policies"
-    return found(largest, some, some < _TINY, partly=none < _TINY, note=note)
+    return found(largest, some, some < TINY, partly=none < TINY, note=note)
 
 
 @claims.add(
@@ -315,7 +167,7 @@ def only_variance() -> Finding:
 )
 def bias_small() -> Finding:
     """Over 300 random policies of 3 to 30 actions, from flat to very peaked."""
-    biases = np.array([_bias(policy) for policy in _random_policies()])
+    biases = np.array([_bias(policy) for policy in random_policies()])
     median = float(np.median(biases))
     note = f"median {median:.2g}; it is large where one wrong action holds most of the probability"
     largest = float(biases.max())
@@ -327,7 +179,7 @@ def bias_small() -> Finding:
 
 def _bias(policy: np.ndarray) -> float:
     """1 − cos between DG's expected gradient and ∇J, at b = ½ and η = 1."""
-    mean = theory.expected_gradient(policy, _weights("dg", policy, 0.5))
+    mean = theory.expected_gradient(policy, weights("dg", policy, 0.5))
     phi = theory.scores(policy)[0]
     return 1 - float(mean @ phi / np.linalg.norm(mean) / np.linalg.norm(phi))
 
@@ -342,7 +194,7 @@ def progress() -> Finding:
     """Smallest slack of the bound over random policies and random directions, sample by sample."""
     rng = np.random.default_rng(0)
     slack = np.inf
-    for policy in _random_policies():
+    for policy in random_policies():
         gradient = policy[0] * theory.scores(policy)[0]
         norm = float(np.linalg.norm(gradient))
         for step in (0.01, 0.1, 1.0):

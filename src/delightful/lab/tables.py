@@ -1,0 +1,115 @@
+"""From the table of a sweep, one row per seed and step, to selections, means and arrays."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from delightful.lab.experiment import NotMeasuredError
+from delightful.weights import parse_method
+
+
+def with_role(table: pl.DataFrame, *roles: str) -> pl.DataFrame:
+    """Select the runs that their sweep gave one of these roles.
+
+    Args:
+        table: A table that `Store.table` gave.
+        *roles: Roles as in `cells.Point`, such as "main" or "oracle".
+
+    Returns:
+        Those rows of the table.
+    """
+    return table.filter(pl.col("role").is_in(roles))
+
+
+def varying(table: pl.DataFrame, *grids: str) -> pl.DataFrame:
+    """Select the runs on one of these grids of their sweep.
+
+    Args:
+        table: A table that `Store.table` gave.
+        *grids: Names as in `cells.Point.varied`; `cells.DEFAULT` for configs on no grid.
+
+    Returns:
+        Those rows of the table; a config may be on several grids.
+    """
+    on = pl.col("varied").str.split(" ")
+    return table.filter(pl.any_horizontal(on.list.contains(grid) for grid in grids))
+
+
+def at_end(table: pl.DataFrame) -> pl.DataFrame:
+    """Select the last record of every run."""
+    return table.filter(pl.col("step") == pl.col("steps"))
+
+
+def by_option(rows: pl.DataFrame, name: str, *options: str) -> pl.DataFrame:
+    """Select the runs of one method, with the values of its options as columns.
+
+    Args:
+        rows: Runs whose `method` column holds method specs.
+        name: A method, such as "dg".
+        *options: Some of its options, such as "temperature"; the others must have their defaults.
+
+    Returns:
+        Those rows, with `method` set to `name` and a column for each option.
+    """
+    found = {}
+    for spec in rows["method"].unique().to_list():
+        method, values = parse_method(spec)
+        others = {o: default for o, default in method.defaults.items() if o not in options}
+        if method.name == name and others.items() <= values.items():
+            found[spec] = values
+    columns = {
+        option: pl.col("method").replace_strict(
+            {spec: values[option] for spec, values in found.items()}, return_dtype=pl.Float64
+        )
+        for option in options
+    }
+    mine = rows.filter(pl.col("method").is_in(list(found)))
+    return mine.with_columns(method=pl.lit(name), **columns)
+
+
+def means(rows: pl.DataFrame, metric: str, keys: tuple[str, ...]) -> pl.DataFrame:
+    """Average a metric over seeds.
+
+    Args:
+        rows: One row per seed for each value of `keys`.
+        metric: The column to average.
+        keys: The columns that tell configs apart.
+
+    Returns:
+        `keys`, `mean`, its standard error `se` (null for one seed) and `seeds`, sorted by `keys`.
+    """
+    error = pl.col(metric).std() / pl.len().sqrt()
+    return (
+        rows.group_by(*keys, maintain_order=True)  # sums depend on the order
+        .agg(pl.col(metric).mean().alias("mean"), error.alias("se"), pl.len().alias("seeds"))
+        .sort(*keys)
+    )
+
+
+def by_step(table: pl.DataFrame, metric: str, keys: tuple[str, ...] = ("method",)) -> pl.DataFrame:
+    """Average a metric over seeds at each step, for each value of `keys`; as `means`."""
+    return means(table, metric, (*keys, "step")).with_columns(metric=pl.lit(metric))
+
+
+def seeds_by_steps(table: pl.DataFrame, metric: str, **where: Any) -> np.ndarray:
+    """Collect a metric of one config as an array.
+
+    Args:
+        table: Runs.
+        metric: The column to collect.
+        **where: Column values that select the config.
+
+    Returns:
+        An array of shape (seeds, steps).
+
+    Raises:
+        NotMeasuredError: No run has these values.
+    """
+    for name, value in where.items():
+        table = table.filter(pl.col(name) == value)
+    if table.is_empty():
+        rows = ", ".join(f"{name}={value}" for name, value in where.items())
+        raise NotMeasuredError(f"it needs runs with {rows}")
+    table = table.sort("seed", "step")
+    return table[metric].to_numpy().reshape(table["seed"].n_unique(), -1)

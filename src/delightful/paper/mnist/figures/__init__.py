@@ -1,0 +1,5 @@
+"""The figures of Section 3 and Appendix B."""
+
+from delightful.paper.mnist.figures import appendix, beyond, main_text
+
+FIGURES = main_text.FIGURES + appendix.FIGURES + beyond.FIGURES

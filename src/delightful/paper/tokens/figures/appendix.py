@@ -1,0 +1,197 @@
+"""Figures 20 to 24: tuning, robustness, task variants and additive mixtures."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from delightful.agents.tokens.config import TASKS
+from delightful.lab import style
+from delightful.lab.experiment import Drawing, Figure
+from delightful.lab.plotting import (
+    against,
+    along,
+    label,
+    level,
+    line,
+    logarithmic,
+    percent,
+    side_by_side,
+)
+from delightful.lab.tables import by_option, means
+from delightful.paper.tokens import sweep
+from delightful.paper.tokens.figures.diagrams import draw_rewards
+from delightful.paper.tokens.figures.main_text import error_axis
+from delightful.paper.tokens.runs import ends
+
+
+def _penalties(rows: list[tuple[int, float]]) -> list[str]:
+    """The rows of a map, (passes, β), in words: one pass is named where others have more."""
+    if len({passes for passes, _ in rows}) == 1:
+        return [f"{beta:g}" for _, beta in rows]
+    once = {0.0: "one pass"}
+    return [
+        f"{beta:g}" if passes > 1 else once.get(beta, f"{beta:g}, one pass")
+        for passes, beta in rows
+    ]
+
+
+def _map(axis: Any, table: pl.DataFrame, method: str, option: str, symbol: str) -> pl.DataFrame:
+    """The average error of a method over its option and β, as a heat map."""
+    numbers = (
+        by_option(ends(table), method, option)
+        .group_by(option, "kl", "epochs", maintain_order=True)
+        .agg(mean=pl.col("regret").mean(), seeds=pl.len())
+        .sort(option, "epochs", "kl")
+        .with_columns(method=pl.lit(method), metric=pl.lit("regret"))
+    )
+    if numbers.is_empty():
+        return numbers
+    across = sorted(numbers[option].unique().to_list())
+    up = sorted(numbers.select("epochs", "kl").unique().rows())
+    grid = np.full((len(up), len(across)), np.nan)
+    for row in numbers.iter_rows(named=True):
+        grid[up.index((row["epochs"], row["kl"])), across.index(row[option])] = row["mean"]
+    axis.imshow(grid, origin="lower", aspect="auto", cmap="viridis_r", vmin=0, vmax=0.5)
+    for i, j in np.argwhere(np.isfinite(grid)):
+        value = grid[i, j]
+        shade = "white" if value > 0.25 else "black"
+        axis.text(j, i, f"{value:.3f}", ha="center", va="center", color=shade, fontsize=7)
+    axis.set_xticks(range(len(across)), labels=[f"{x:g}" for x in across])
+    axis.set_yticks(range(len(up)), labels=_penalties(up))
+    axis.grid(visible=False)
+    axis.set(title=label(method), xlabel=symbol, ylabel="KL penalty β")
+    return numbers
+
+
+def _ppo_map(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
+    return _map(axis, table, "ppo", "clip", "clip ε")
+
+
+def _pmpo_map(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
+    return _map(axis, table, "pmpo", "preference", "preference α")
+
+
+def draw_rate(table: pl.DataFrame) -> Drawing:
+    figure, (axis,) = style.panels(1, width=3.8, height=2.7)
+    rows = ends(table)
+    numbers = against(axis, rows, "learning_rate", "regret")
+    axis.set(xscale="log", xlabel="learning rate", ylabel="average error")
+    logarithmic(axis, numbers)
+    style.legend(axis)
+    return Drawing(figure, numbers)
+
+
+def _extended(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
+    numbers = along(axis, table, "error")
+    error_axis(axis)
+    axis.set(xscale="log", xlabel="batches of episodes", ylabel="sequence error")
+    return numbers
+
+
+def by_reward(
+    table: pl.DataFrame, rewards: Sequence[str], field: str, values: Sequence[Any]
+) -> Drawing:
+    """Learning curves, a row of panels for each reward and a column for each value of a field."""
+    figure, axes = style.panels(
+        len(rewards) * len(values), width=2.3, height=2.0, rows=len(rewards)
+    )
+    parts = []
+    places = [(reward, value) for reward in rewards for value in values]
+    for axis, (reward, value) in zip(axes, places, strict=True):
+        mine = table.filter(pl.col("reward") == reward, pl.col(field) == value)
+        parts.append(along(axis, mine, "error", keys=("method", "reward", field)))
+        words = f"{value}" if field == "task" else f"{field} {value}"
+        axis.set(title=f"{words}, {reward}", xlabel="", ylim=(0, 0.6))
+        percent(axis)
+    for axis in axes[-len(values) :]:
+        axis.set_xlabel("batches of episodes")
+    for axis in axes[:: len(values)]:
+        axis.set_ylabel("sequence error")
+    style.legend(axes[0])
+    return Drawing(figure, pl.concat(parts))
+
+
+def draw_variants(table: pl.DataFrame) -> Drawing:
+    rewards = [r for r in ("bag", "sequential", "all") if r in set(table["reward"])]
+    tasks = [t for t in TASKS if t in set(table["task"])]
+    return by_reward(table, rewards, "task", tasks)
+
+
+def draw_additive(table: pl.DataFrame) -> Drawing:
+    """Average error against α, a line for each η; dashed, REINFORCE and DG."""
+    figure, (axis,) = style.panels(1, width=4.2, height=2.9)
+    rows = ends(table)
+    mixtures = by_option(rows, "additive", "alpha", "temperature")
+    numbers = means(mixtures, "regret", ("temperature", "alpha"))
+    numbers = numbers.with_columns(method=pl.lit("additive"), metric=pl.lit("regret"))
+    heats = sorted(numbers["temperature"].unique().to_list())
+    for shade, eta in zip(np.linspace(0.15, 0.85, max(1, len(heats))), heats, strict=False):
+        part = numbers.filter(pl.col("temperature") == eta)
+        colour, name = style.shade("viridis", float(shade)), f"additive, η = {eta:g}"
+        line(axis, part, "alpha", colour=colour, label=name, marker="o", ms=3.5)
+    parts = [numbers]
+    for name, words in (("pg", "REINFORCE"), ("dg", "DG")):
+        mine = rows.filter(pl.col("method") == name)
+        colour = "black" if name == "pg" else style.colour(name)
+        parts.append(level(axis, mine, "regret", words, colour=colour))
+    axis.set(xlabel="mixture α", ylabel="average error")
+    drawn = pl.concat(parts, how="diagonal")
+    logarithmic(axis, drawn)
+    style.legend(axis)
+    return Drawing(figure, drawn)
+
+
+FIGURES = (
+    Figure(
+        "tokens/tuning",
+        "Figure 20",
+        "Tuning PPO and PMPO",
+        "Average error over clip or preference and KL penalty, with four passes over each batch; "
+        "for PMPO also with one, where the penalty has no gradient. The quick scale has fewer "
+        "values.",
+        side_by_side(_ppo_map, _pmpo_map),
+        sweep.TUNING,
+    ),
+    Figure(
+        "tokens/learning-rate",
+        "Figure 21a",
+        "Learning rate",
+        "Error averaged over 1,000 batches.",
+        draw_rate,
+        sweep.RATE,
+    ),
+    Figure(
+        "tokens/extended",
+        "Figure 21b",
+        "Extended training",
+        "Sequence error over 10,000 batches, 1,200 at the quick scale.",
+        side_by_side(_extended),
+        sweep.EXTENDED,
+    ),
+    Figure(
+        "tokens/rewards",
+        "Figure 22",
+        "Reward structures",
+        "The same answer, wrong at two places, under each reward. Green tokens are paid for, red "
+        "ones are wrong, grey ones are right and not paid for.",
+        draw_rewards,
+    ),
+    Figure(
+        "tokens/variants",
+        "Figure 23",
+        "Eight task variants",
+        "Sequence error for four targets and two rewards over 1,000 batches; 200 if quick.",
+        draw_variants,
+        sweep.VARIANTS,
+    ),
+    Figure(
+        "tokens/additive",
+        "Figure 24",
+        "Additive mixtures against the product",
+        "Average error of σ(((1−α)U + αℓ)/η)·U over 1,000 batches.",
+        draw_additive,
+        sweep.ADDITIVE,
+    ),
+)

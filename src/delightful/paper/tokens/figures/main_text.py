@@ -1,0 +1,131 @@
+"""Figures 7 to 9: the task, learning curves, and scaling with the task's size."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from delightful.lab import style
+from delightful.lab.experiment import Drawing, Figure
+from delightful.lab.plotting import (
+    against,
+    along,
+    label,
+    letter,
+    logarithmic,
+    methods,
+    percent,
+    ticks,
+)
+from delightful.lab.statistics import bootstrap
+from delightful.lab.tables import varying
+from delightful.paper.tokens import sweep
+from delightful.paper.tokens.figures.diagrams import draw_task
+from delightful.paper.tokens.runs import ends, power_laws, scaled, with_regret
+
+_FLOOR = 1e-4  # what a logarithmic axis shows of an error of 0
+
+
+def error_axis(axis: Any) -> None:
+    axis.set_ylim(_FLOOR, 0.7)  # first: an axis of zeros cannot be scaled by itself
+    axis.set_yscale("log")
+    percent(axis)
+
+
+def draw_error(table: pl.DataFrame) -> Drawing:
+    """Error against batches of episodes, and against gradient steps."""
+    figure, axes = style.panels(2)
+    rows = with_regret(table)
+    parts = [along(axes[0], rows, "error")]
+    fewest = rows.group_by("method").agg(pl.col("updates").max())["updates"].min()
+    by_update = rows.filter(pl.col("updates") <= fewest).with_columns(step=pl.col("updates"))
+    parts.append(along(axes[1], by_update, "error"))
+    for axis, title, x in zip(
+        axes,
+        ("(a) per episode", "(b) per gradient step"),
+        ("batches of episodes", "gradient steps"),
+        strict=True,
+    ):
+        error_axis(axis)
+        axis.set(title=title, xlabel=x)
+    axes[0].set_ylabel("sequence error")
+    style.legend(axes[0])
+    names = ("batches", "gradient steps")
+    parts = [part.with_columns(x=pl.lit(name)) for part, name in zip(parts, names, strict=True)]
+    return Drawing(figure, pl.concat(parts))
+
+
+def _fits(axis: Any, table: pl.DataFrame, field: str) -> pl.DataFrame:
+    """Regret against a size on log-log axes, with each method's power law."""
+    rows = ends(table)
+    numbers = against(axis, varying(rows, field), field, "regret", linestyle="none")
+    laws = []
+    for name, runs in scaled(rows, field, "regret", methods(rows)).items():
+        sizes, errors = np.array(list(runs)), np.stack(list(runs.values()))
+        if min(errors.shape) < 2 or errors.min() <= 0:
+            continue
+        exponents, intercepts = power_laws(runs)
+        k = bootstrap(exponents)
+        fitted = np.exp(intercepts.mean()) * sizes**k.value
+        text = f"{label(name)}: {k.value:.2f} [{k.low:.2f}, {k.high:.2f}]"
+        axis.plot(sizes, fitted, "--", color=style.colour(name), lw=1, label=text)
+        law_row = {"exponent": k.value, "exponent_low": k.low, "exponent_high": k.high}
+        laws.append({"method": name, "metric": f"exponent in {field}", **law_row})
+    return pl.concat([numbers, pl.DataFrame(laws)], how="diagonal") if laws else numbers
+
+
+def draw_scaling(table: pl.DataFrame) -> Drawing:
+    """Final error against H and M, then the average error with power laws."""
+    figure, axes = style.panels(4, width=2.7)
+    symbols = {"length": "horizon H", "vocabulary": "vocabulary M"}
+    parts = []
+    for axis, (field, symbol) in zip(axes[:2], symbols.items(), strict=True):
+        rows = varying(ends(table), field)
+        parts.append(against(axis, rows, field, "error"))
+        axis.set(xlabel=symbol, ylabel="final error", ylim=(0, None))
+        percent(axis)
+    style.legend(axes[0])
+    for axis, (field, symbol) in zip(axes[2:], symbols.items(), strict=True):
+        parts.append(_fits(axis, table, field))
+        axis.set(ylabel="average error", xlabel=symbol)
+        logarithmic(axis, parts[-1])
+        handles = [line for line in axis.get_lines() if line.get_linestyle() == "--"]
+        if handles:  # below the lines
+            low, high = axis.get_ylim()
+            axis.set_ylim(low / (high / low) ** 0.5, high)
+            axis.legend(handles=handles, title="exponent", loc="lower right", fontsize=7)
+    for axis, field in zip(axes, (*symbols, *symbols), strict=True):
+        ticks(axis, sorted(varying(table, field)[field].unique().to_list()))
+    letter(axes)
+    return Drawing(figure, pl.concat(parts, how="diagonal"))
+
+
+FIGURES = (
+    Figure(
+        "tokens/task",
+        "Figure 7",
+        "The Token Reversal task",
+        "A prompt of H tokens and the answer that is asked for; arrows show what is repeated.",
+        draw_task,
+    ),
+    Figure(
+        "tokens/error",
+        "Figure 8",
+        "Sequence error on Token Reversal",
+        "The share of wrong tokens in sampled answers, H = 10 and M = 2, each method at its own "
+        "learning rate. PPO makes four passes over each batch, the others one: (a) per batch of "
+        "100 episodes, (b) per gradient step.",
+        draw_error,
+        sweep.CURVES,
+    ),
+    Figure(
+        "tokens/scaling",
+        "Figure 9",
+        "Scaling with task complexity",
+        "(a, b) Final error and (c, d) error averaged over training, against the horizon at M = 2 "
+        "and the vocabulary at H = 10. Dashed: power laws fitted to each method. The paper trains "
+        "for 10,000 batches; the quick scale for 1,000.",
+        draw_scaling,
+        sweep.SCALING,
+    ),
+)
