@@ -13,12 +13,12 @@ from delightful.cli.printing import print_json, wrapped
 from delightful.lab.cells import Plan
 from delightful.lab.errors import LabError, unknown
 from delightful.lab.experiment import VERDICTS, Claim
+from delightful.lab.rendering import claim_paragraphs, claims_markdown, on_smoke
 from delightful.lab.report import write_report
 from delightful.lab.results import (
     Decision,
     Drawn,
     NothingToDrawError,
-    claims_markdown,
     decide,
     draw,
     plan_for,
@@ -95,20 +95,13 @@ def print_claims(decisions: list[Decision]) -> None:
     """A paragraph per claim, and how many have each verdict."""
     console = Console(highlight=False, soft_wrap=True)
     for decision in decisions:
-        claim, finding = decision.claim, decision.finding
-        verdict = Text(finding.verdict, style=_COLOURS[finding.verdict])
-        console.print(Text.assemble((claim.id, "bold"), "  ", verdict))
-        print(wrapped("  ", f"{claim.sentence} ({claim.where})"))
-        print(wrapped("  paper: ", claim.paper))
-        if finding.measures:
-            interval = "" if finding.low is None else " (95% interval)"
-            print(wrapped(f"  here{interval}: ", f"{finding.measures}: {finding.text}"))
-        if finding.note:
-            print(wrapped("  note: ", finding.note))
-        for line in decision.command.split(" && "):
-            print(wrapped("  $ ", line))
+        verdict = decision.finding.verdict
+        heading = Text.assemble((decision.claim.id, "bold"), "  ", (verdict, _COLOURS[verdict]))
+        console.print(heading)
+        for start, text in claim_paragraphs(decision):
+            print(wrapped(f"  {start}", text))
         print()
     counts = ", ".join(f"{n} {verdict}" for verdict, n in _counts(decisions).items() if n)
     print(wrapped("", f"{len(decisions)} claims: {counts}"))
-    if any(decision.runs and decision.plan.scale == "smoke" for decision in decisions):
+    if on_smoke(decisions):
         print(wrapped("", "The smoke scale is a few steps; verdicts on its runs mean nothing."))

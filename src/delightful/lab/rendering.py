@@ -4,13 +4,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
-from rich.table import Table
-from rich.text import Text
-
 if TYPE_CHECKING:
     from delightful.lab.results import Decision
-
-_STYLES = {"reproduced": "green", "partly": "yellow", "not reproduced": "red", "not run": "dim"}
 
 
 class Columns(NamedTuple):
@@ -37,22 +32,16 @@ def on_smoke(decisions: "Sequence[Decision]") -> bool:
     return any(decision.runs and decision.plan.scale == "smoke" for decision in decisions)
 
 
-def claims_table(decisions: "Sequence[Decision]") -> Table:
-    """The claims as a table for the terminal.
-
-    Args:
-        decisions: One row each.
-
-    Returns:
-        A table for `rich.console.Console.print`.
-    """
-    heads = ("claim and command", "the paper says", "paper", "here (95% interval)", "verdict")
-    table = Table(*heads, show_lines=True)
-    for decision in decisions:
-        sentence, paper, here, verdict, command = columns(decision)
-        texts = (f"{decision.claim.id}\n{command}", sentence, paper, here)
-        table.add_row(*map(Text, texts), Text(verdict, style=_STYLES[verdict]))
-    return table
+def claim_paragraphs(decision: "Decision") -> list[tuple[str, str]]:
+    """A decision for the terminal, below its id and verdict: what stands before each paragraph,
+    and the paragraph."""
+    claim, finding = decision.claim, decision.finding
+    interval = "" if finding.low is None else " (95% interval)"
+    here = f"{finding.measures}: {finding.text}" if finding.measures else ""
+    lines = [("", f"{claim.sentence} ({claim.where})"), ("paper: ", claim.paper)]
+    lines += [(f"here{interval}: ", here), ("note: ", finding.note)]
+    lines += [("$ ", command) for command in decision.command.split(" && ")]
+    return [(start, text) for start, text in lines if text]
 
 
 def claims_markdown(decisions: "Sequence[Decision]") -> str:

@@ -15,7 +15,6 @@ from delightful.lab import style
 from delightful.lab.cells import SCALES, Cell, Plan, Sweep
 from delightful.lab.errors import LabError
 from delightful.lab.experiment import Claim, Figure, Finding, NotMeasuredError, command
-from delightful.lab.rendering import claims_markdown as claims_markdown  # noqa: PLC0414
 from delightful.lab.store import Store, cannot_write, write_whole
 
 LONGEST_NAME = 100  # characters of a figure's file name, before a digest of what is cut off
