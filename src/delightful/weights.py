@@ -67,6 +67,9 @@ def method(
     def register(weight: Callable[..., Any]) -> Callable[..., Any]:
         parameters = list(inspect.signature(weight).parameters.values())[1:]
         defaults = asdict(options) if options else {p.name: p.default for p in parameters}
+        taken = METHODS.get(name)
+        if taken is not None and taken.weight.__module__ != weight.__module__:
+            raise ValueError(f"method {name!r} is registered already; choose another name")
         METHODS[name] = Method(name, label, weight, defaults, batchwise)
         return weight
 

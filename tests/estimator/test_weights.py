@@ -7,7 +7,7 @@ import pytest
 import scipy.special
 import torch
 
-from delightful import METHODS, policy_loss, score_weight
+from delightful import METHODS, method, policy_loss, score_weight
 from delightful.weights import canonical_method, parse_method
 
 MASK = np.array([[True, True, False, True], [False, True, True, True], [True, False, True, True]])
@@ -280,3 +280,8 @@ def test_options_of_a_spec_are_options_of_the_weight(batch: Any, spec: str) -> N
 def test_a_spec_that_cannot_be_read_is_refused_by_name(spec: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         parse_method(spec)
+
+
+def test_a_registered_name_is_not_taken_over() -> None:
+    with pytest.raises(ValueError, match="method 'dg' is registered already"):
+        method("dg", "Mine")(lambda batch: batch.advantage)
