@@ -46,7 +46,7 @@ def from_bytes(data: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         size = int.from_bytes(data[:8], "little")  # of the header, which `load` has validated
         metadata = json.loads(json.loads(data[8 : 8 + size])["__metadata__"][_KEY])
     except (SafetensorError, KeyError, ValueError, RecursionError) as error:
-        raise ValueError(f"not a file of delightful's: {error!r}") from None
+        raise ValueError(f"not a file of delightful's: {error}") from None
     if not isinstance(metadata, dict):
         raise ValueError(f"metadata must be an object, got {type(metadata).__name__}")
     return arrays, metadata
