@@ -77,7 +77,7 @@ def test_a_light_install_says_what_to_install(delightful: Any, library: str, ask
     done = delightful(asked, command=command)
     assert (done.returncode, done.stdout) == (2, "")
     assert re.fullmatch(r"delightful: [^\n]*\.\n", done.stderr)
-    assert "pip install 'delightful-rl[lab]'" in done.stderr
+    assert "pip install '.[lab]' in a clone of delightful" in done.stderr
 
 
 def test_exporting_what_was_not_run_names_the_command(delightful: Any, tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def test_without_the_lab_it_says_what_to_install(delightful: Any) -> None:
     done = delightful("doctor", command=[sys.executable, "-c", code])
     assert (done.returncode, done.stderr) == (0, "")
     assert "✗ lab: " in done.stdout
-    assert "pip install 'delightful-rl[lab]'" in done.stdout
+    assert "pip install '.[lab]' in a clone of delightful" in done.stdout
 
 
 def test_a_checkout_that_was_never_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

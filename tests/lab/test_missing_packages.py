@@ -15,7 +15,9 @@ from delightful.paper.bandit.sweep import ALIGNMENT
 
 NEEDY = replace(ALIGNMENT, needs=("numpy", "no_such_package"), extra="sb3")
 PLAN = Plan("smoke", seeds=1)
-SENTENCE = "bandit/alignment needs no_such_package: pip install 'delightful-rl[lab,sb3]'"
+SENTENCE = (
+    "bandit/alignment needs no_such_package: pip install '.[lab,sb3]' in a clone of delightful"
+)
 
 
 def test_it_names_what_is_missing_and_what_installs_it():

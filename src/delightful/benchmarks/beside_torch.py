@@ -13,7 +13,7 @@ def need_torch(benchmark: str) -> None:
     if find_spec("torch") is None:
         raise LabError(
             f"bench {benchmark} compares with torch, which is missing: "
-            "pip install 'delightful-rl[lab,torch]'."
+            "pip install '.[lab,torch]' in a clone of delightful."
         )
 
 

@@ -30,7 +30,9 @@ def measure(
     """Time our agent and third-party SAC, in `rounds` of `chunks`, 364 environment steps each."""
     for package in (*LIBRARIES.values(), "dm_control"):
         if find_spec(package) is None:
-            raise LabError(f"bench control needs {package}: pip install 'delightful-rl[sac]'.")
+            raise LabError(
+                f"bench control needs {package}: pip install '.[sac]' in a clone of delightful."
+            )
     return {
         "tasks": {task: _of_task(task, chunks, rounds, changes) for task in tasks},
         "chunks": chunks,
@@ -40,9 +42,8 @@ def measure(
 
 def _of_task(task: str, chunks: int, rounds: int, changes: dict[str, Any]) -> dict[str, Any]:
     from delightful.agents.control.actor_process import ActorProcess
-    from delightful.agents.control.config import ControlConfig
+    from delightful.agents.control.config import EVALUATED_EVERY, ControlConfig
     from delightful.agents.control.transitions import CHUNK
-    from delightful.cli.train import EVALUATED_EVERY
     from delightful.paper.control import sac
 
     config = replace(ControlConfig(task=task, random_steps=1000, replay=200_000), **changes)

@@ -28,7 +28,7 @@ def measure(step_rounds: int = 200, loss_rounds: int = 400) -> dict[str, Any]:
         if find_spec(name) is None:
             raise LabError(
                 f"bench estimator measures in torch and in jax, and {name} is missing: "
-                "pip install 'delightful-rl[lab,torch]'."
+                "pip install '.[lab,torch]' in a clone of delightful."
             )
     sizes = {
         "sequences": SEQUENCES,

@@ -33,7 +33,7 @@ def measure(rounds: int = 60) -> dict[str, Any]:
     if not present:
         raise LabError(
             "bench plugins needs a framework to measure in: "
-            "pip install 'delightful-rl[lab,sb3]', or trl, rllib, torchrl or verl in its place."
+            "pip install '.[lab,sb3]' (or trl, rllib, torchrl, verl) in a clone of delightful."
         )
     figures: dict[str, Any] = {"rounds": rounds, "limit": LIMIT}
     for stack in present:

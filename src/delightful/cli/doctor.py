@@ -80,8 +80,12 @@ def _extras() -> Iterator[Check]:
         return
     for extra in sorted(metadata.metadata(_US).get_all("Provides-Extra") or ()):
         lacking = list(dict.fromkeys(_lacking(extra)))
-        advice = f"pip install '{_US}[{extra}]'" if lacking else ""
+        advice = _install(extra) if lacking else ""
         yield Check(f"extra {extra}", not lacking, ", ".join(lacking) or "installed", advice)
+
+
+def _install(extra: str) -> str:
+    return f"pip install '.[{extra}]' in a clone of delightful"
 
 
 def _lacking(extra: str) -> Iterator[str]:
@@ -108,7 +112,7 @@ def _machine(options: Namespace) -> Iterator[Check]:
         from delightful.lab.runners import cores
         from delightful.paper.mnist import data
     except ModuleNotFoundError as error:
-        yield Check("lab", False, f"{error.name} is not installed", f"pip install '{_US}[lab]'")
+        yield Check("lab", False, f"{error.name} is not installed", _install("lab"))
         return
     yield Check("cores", True, f"{cores()}, {threads()} thread for each process of a sweep")
     store = store_of(options)
@@ -131,10 +135,10 @@ def _mnist(data: Any) -> Check:
 
 def _opengl() -> Check:
     if _version("mujoco") is None:
-        return Check("rendering", False, "mujoco is not installed", f"pip install '{_US}[control]'")
+        return Check("rendering", False, "mujoco is not installed", _install("control"))
     kind = os.environ.get("MUJOCO_GL", "").replace("disabled", "") or "egl"  # as --render has it
     done = subprocess.run(
-        [sys.executable, "-c", _DRAW],
+        [sys.executable, "-P", "-c", _DRAW],  # -P: nothing of the working directory is run
         env={**os.environ, "MUJOCO_GL": kind},
         capture_output=True,
         text=True,

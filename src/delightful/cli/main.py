@@ -18,7 +18,7 @@ from delightful.lab import modules
 from delightful.lab.compiling import use_threads
 from delightful.lab.errors import LabError
 
-_LAB = "the delightful command needs the lab: pip install 'delightful-rl[lab]'"
+_LAB = "the delightful command needs the lab: pip install '.[lab]' in a clone of delightful"
 _EXAMPLES = """\
 examples:
   delightful list                           what there is to run, draw and check

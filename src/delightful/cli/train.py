@@ -26,7 +26,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from delightful.agents.control import rendering, training
 from delightful.agents.control.checkpoints import read_entry
-from delightful.agents.control.config import ControlConfig
+from delightful.agents.control.config import EVALUATED_EVERY, ControlConfig
 from delightful.agents.control.policy import Policy, policy_bytes
 from delightful.agents.control.tensorboard import TensorBoard
 from delightful.agents.control.training import Record
@@ -39,7 +39,6 @@ try:
 except ImportError:  # Windows: two processes in one folder are not noticed
     fcntl = None  # type: ignore[assignment]
 
-EVALUATED_EVERY = 10_000  # environment steps
 POLICY = "policy.safetensors"
 
 
@@ -114,7 +113,9 @@ def configured(options: Namespace, changes: dict[str, str]) -> ControlConfig:
         raise LabError(f"--seed must be at least 0 and below 2**31, got {options.seed}.")
     for package in ("safetensors", "tensorboardX"):
         if find_spec(package) is None:
-            raise LabError(f"train needs {package}: pip install 'delightful-rl[control]'.")
+            raise LabError(
+                f"train needs {package}: pip install '.[control]' in a clone of delightful."
+            )
     records = max(1, steps // EVALUATED_EVERY)
     config = ControlConfig(
         method=options.method, task=options.task, steps=steps - steps % records, records=records

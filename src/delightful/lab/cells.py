@@ -221,7 +221,9 @@ class Sweep:
         if not absent:
             return ""
         names = " and ".join(absent)
-        return f"{self.name} needs {names}: pip install 'delightful-rl[lab,{self.extra}]'"
+        return (
+            f"{self.name} needs {names}: pip install '.[lab,{self.extra}]' in a clone of delightful"
+        )
 
     @property
     def fields(self) -> list[str]:

@@ -6,6 +6,7 @@ from delightful.agents.control.tasks import check_name
 from delightful.agents.control.transitions import CHUNK
 from delightful.lab.config import chosen, require, stated
 
+EVALUATED_EVERY = 10_000  # environment steps, by `delightful train`
 VERSION = 2  # of the program: raise it when the numbers of a run change
 SURPRISALS = ("density", "mode")
 LEAST_WEIGHT = 0.05  # bounds how far small score weights are scaled up

@@ -30,7 +30,9 @@ def check(task: str, path: Path, option: str) -> None:
     if path.suffix != ".mp4":
         raise LabError(f"{option} must name an .mp4 file, got {path}.")
     if find_spec("imageio_ffmpeg") is None:
-        raise LabError(f"{option} needs imageio-ffmpeg: pip install 'delightful-rl[control]'.")
+        raise LabError(
+            f"{option} needs imageio-ffmpeg: pip install '.[control]' in a clone of delightful."
+        )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=path.parent):

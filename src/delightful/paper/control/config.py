@@ -27,11 +27,6 @@ class SacConfig:
     records: int = chosen(100, "how often along training the policy is evaluated, as ours")
     episodes: int = chosen(4, "per evaluation, of the mean action, as ours")
 
-    @property
-    def chunks(self) -> int:
-        """A run is kept, to go on from, at each of its evaluations."""
-        return self.records
-
     def check(self) -> None:
         check_name(self.task)
         for name in ("records", "episodes"):

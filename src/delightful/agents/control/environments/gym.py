@@ -14,7 +14,9 @@ class GymTask:
 
     def __init__(self, name: str, seed: int, *, render: bool = False) -> None:
         if find_spec("gymnasium") is None:
-            raise LabError(f"gym:{name} needs gymnasium: pip install 'delightful-rl[control]'.")
+            raise LabError(
+                f"gym:{name} needs gymnasium: pip install '.[control]' in a clone of delightful."
+            )
         import gymnasium
 
         try:

@@ -18,7 +18,7 @@ def load(task: str, seed: int = 0) -> Any:
     os.environ.setdefault("MUJOCO_GL", "disabled")  # importing dm_control must open no window
     if find_spec("dm_control") is None:
         raise LabError(
-            f"{task} needs dm_control: pip install 'delightful-rl[control]', "
+            f"{task} needs dm_control: pip install '.[control]' in a clone of delightful, "
             "or choose a task of Gymnasium's, such as gym:Pendulum-v1."
         )
     import absl.logging
