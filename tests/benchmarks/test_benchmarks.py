@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from delightful.agents.tokens.config import TokensConfig
-from delightful.benchmarks import beside_torch, control, estimator, mnist, peak, plugins, tokens
+from delightful.benchmarks import control, estimator, mnist, peak, plugins, tokens, torch_comparison
 from delightful.benchmarks.timing import ratio
 from delightful.benchmarks.torch_tokens import Trainer
 from delightful.lab.errors import LabError
@@ -50,7 +50,7 @@ def test_bench_mnist_measures_the_whole_machine_and_pytorch() -> None:
 def test_without_torch_the_training_benchmarks_say_what_to_install(
     benchmark: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(beside_torch, "find_spec", lambda _: None)
+    monkeypatch.setattr(torch_comparison, "find_spec", lambda _: None)
     with pytest.raises(LabError, match=r"torch, which is missing: pip install .*\.$"):
         benchmark.measure()
 

@@ -1,4 +1,4 @@
-"""Training on MNIST: seed-steps per second of the whole machine, beside plain PyTorch.
+"""Training on MNIST: seed-steps per second of all cores, compared with plain PyTorch.
 
 Ours is what the lab runs, one single-threaded process per core, with a seed each, compiling not
 counted. PyTorch is an eager loop over one seed as a user would write it, on all of its threads.
@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from delightful.benchmarks import peak
-from delightful.benchmarks.beside_torch import at_least, compared, need_torch
 from delightful.benchmarks.timing import alternating
+from delightful.benchmarks.torch_comparison import at_least, compared, need_torch
 from delightful.benchmarks.workers import workers
 from delightful.lab.runners import cores
 from delightful.paper.mnist.config import MnistConfig, flops
@@ -23,7 +23,7 @@ _TORCH_SHARE = 4  # PyTorch runs a quarter of the steps, which take it about as 
 
 
 def tasks(config: MnistConfig) -> dict[str, Callable[[], object]]:
-    """What each of our processes can be told to do."""
+    """The tasks of each of our processes."""
     from delightful.paper.mnist.train import run
 
     seeds = np.arange(1)

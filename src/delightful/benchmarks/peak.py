@@ -1,4 +1,4 @@
-"""What this machine's cores can do at most: float32 products of square matrices."""
+"""The peak of this machine's cores: float32 products of square matrices."""
 
 from collections.abc import Callable
 
@@ -48,7 +48,7 @@ def torch_products() -> dict[str, Callable[[], object]]:
 
 
 def reached(machine: Workers, processes: int) -> float:
-    """Operations per second in the fastest of all products, by the whole machine.
+    """Operations per second in the fastest of all products, of all cores.
 
     Our processes must have `products()` among their tasks.
     """

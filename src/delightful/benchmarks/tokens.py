@@ -1,4 +1,4 @@
-"""Training on Token Reversal: time per seed-step of the whole machine, beside plain PyTorch.
+"""Training on Token Reversal: time per seed-step of all cores, compared with plain PyTorch.
 
 Ours is what the lab runs, one single-threaded process per core, with a seed each, compiling not
 counted. PyTorch is an eager loop over one seed as a user would write it, on all of its threads.
@@ -19,8 +19,8 @@ import numpy as np
 
 from delightful.agents.tokens.config import TokensConfig
 from delightful.benchmarks import peak
-from delightful.benchmarks.beside_torch import at_most, compared, need_torch, shown
 from delightful.benchmarks.timing import alternating
+from delightful.benchmarks.torch_comparison import at_most, compared, need_torch, shown
 from delightful.benchmarks.workers import Workers, workers
 from delightful.lab.runners import cores
 from delightful.lab.statistics import bootstrap
@@ -35,7 +35,7 @@ _TORCH_SHARE = 4  # PyTorch runs a quarter of the steps, which take it about as 
 
 
 def tasks(configs: Sequence[TokensConfig]) -> dict[str, Callable[[], object]]:
-    """What each of our processes can be told to do."""
+    """The tasks of each of our processes."""
     from delightful.paper.tokens.train import run
 
     training = {repr(config): functools.partial(run, config, np.arange(1)) for config in configs}
@@ -91,13 +91,13 @@ def measure(
 
 
 def _lasting(seconds: float, config: TokensConfig, **changes: Any) -> TokensConfig:
-    """With as many steps as should take a core that long."""
+    """With the number of steps that should take a core that long."""
     one = replace(config, steps=1, records=1, **changes)
     return replace(one, steps=max(1, round(seconds / TRAIN.seconds(one))))
 
 
 def _rate(machine: Workers, processes: int, config: TokensConfig) -> float:
-    """Seed-steps per second of the whole machine."""
+    """Seed-steps per second of all cores."""
     machine.seconds(repr(config))  # compiles
     rounds = [machine.seconds(repr(config)) for _ in range(3)]
     return processes * config.steps / float(np.median(rounds))

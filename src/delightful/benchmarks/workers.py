@@ -1,4 +1,4 @@
-"""The whole machine at work: one process per core, all told to do the same thing at once."""
+"""One process per core, all doing the same task at the same time."""
 
 import contextlib
 import multiprocessing

@@ -18,7 +18,7 @@ Draw = Callable[..., "Drawing"]
 
 @dataclass(frozen=True)
 class Drawing:
-    """A drawn figure and the very numbers that it shows."""
+    """A drawn figure and the numbers that it shows."""
 
     figure: Any  # matplotlib.figure.Figure
     numbers: pl.DataFrame
@@ -67,7 +67,7 @@ class Claim:
 
 
 class NotMeasuredError(Exception):
-    """The runs at hand, changed by the user, lack what a check compares; the message says what."""
+    """The runs lack what a check compares; the message says what."""
 
 
 class ClaimBook(list[Claim]):

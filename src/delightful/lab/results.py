@@ -57,7 +57,7 @@ class Decision:
 
 
 def _finite(value: float | None) -> float | None:
-    """JSON has no NaN; what one seed cannot tell is null."""
+    """JSON has no NaN: an interval of one seed is null."""
     return value if value is not None and math.isfinite(value) else None
 
 
@@ -185,7 +185,7 @@ def decide(claim: Claim, store: Store, plan: Plan, scale: str | None = None) -> 
 
 
 class NothingToDrawError(LabError):
-    """The runs at hand, changed by the user, have nothing of what a figure shows."""
+    """The runs, changed by the user, have nothing that a figure shows."""
 
 
 @dataclass(frozen=True)

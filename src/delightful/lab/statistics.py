@@ -26,9 +26,9 @@ BLOCK = 2**20  # entries resampled at a time: bounds the memory whatever the num
 
 
 class Options(TypedDict, total=False):  # what every bootstrap takes, by keyword
-    resamples: int  # 2000 unless told
-    confidence: float  # 0.95 unless told
-    seed: int  # 0 unless told; equal seeds give equal intervals
+    resamples: int  # 2000 by default
+    confidence: float  # 0.95 by default
+    seed: int  # 0 by default; equal seeds give equal intervals
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def mean(x: ArrayLike, axis: Axis = 0) -> Any:
 def standard_error(x: ArrayLike, axis: Axis = 0) -> Any:
     """The standard error of the mean over `axis`, s/√n with s² = Σ(x − x̄)² / (n − 1).
 
-    NaN for n = 1: one entry says nothing about the spread.
+    NaN for n = 1: one entry has no spread.
     """
     entries = _entries("x", x, axis)
     n = entries.shape[-1]
@@ -73,7 +73,7 @@ def standard_error(x: ArrayLike, axis: Axis = 0) -> Any:
 def t_interval(x: ArrayLike, confidence: float = 0.95) -> Estimate:
     """The mean of a few runs, with Student's interval: right for normal scores at any number.
 
-    NaN for one run: it says nothing about the spread.
+    NaN for one run: one run has no spread.
     """
     entries = _entries("x", x, None)
     if not 0 < confidence < 1:
@@ -192,7 +192,9 @@ def _percentile(
     value = np.asarray(of(*(x[None] for x in arrays)))
     if value.shape != (1,):
         raise ValueError(f"statistic must reduce (1, runs, tasks) to (1,), got {value.shape}")
-    if min(map(len, arrays)) == 1:  # every resample is the same: a point would feign certainty
+    if (
+        min(map(len, arrays)) == 1
+    ):  # every resample is the same, which would be an interval of length 0
         return Estimate(float(value[0]), math.nan, math.nan)
     rng = np.random.default_rng(seed)
     block = max(1, BLOCK // sum(x.size for x in arrays))

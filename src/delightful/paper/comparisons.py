@@ -1,4 +1,4 @@
-"""Comparisons that several sections make: one method's numbers against another's."""
+"""Comparisons of two methods that several sections make."""
 
 import numpy as np
 import polars as pl

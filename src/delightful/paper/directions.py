@@ -4,7 +4,7 @@ from typing import Any
 
 
 def unit(xp: Any, vectors: Any) -> Any:
-    """Vectors along the last axis at norm 1; a zero vector (nothing carried weight) stays zero."""
+    """Vectors along the last axis at norm 1; a zero vector stays zero."""
     norm = xp.sqrt(xp.sum(vectors**2, axis=-1, keepdims=True))
     return vectors / xp.where(norm > 0, norm, 1.0)
 

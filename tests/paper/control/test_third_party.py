@@ -43,7 +43,7 @@ def test_others_are_compared_at_the_step_nearest_to_ours(public):
     found = public_scores.read(public)
     assert set(found["agent"]) == {"a MPO", "c D4PG"}  # others repeat frames, or have another task
     table = beside_sac(TWO)
-    runs_, others = third_party.with_regret(third_party.beside(table))
+    runs_, others = third_party.with_regret(third_party.dg_and_baselines(table))
     assert set(others["agent"]) == {"a MPO"}  # 9,000 steps are not near 1,000
     assert sorted(others["score"].to_list()) == [950.0, 990.0]
     assert set(runs_["best"].to_list()) == {950.0, 990.0}

@@ -107,7 +107,7 @@ def test_draws_are_whole_numbers_that_add_up(seed, sharpness, samples) -> None:
     policy = jax.nn.softmax(logits)
     chance = jax.random.uniform(jax.random.key(seed + 1), (samples, 4))
     below = feedback.at_or_below(chance, policy)
-    counts = np.asarray(feedback._apart(below.sum(axis=0), samples)).T
+    counts = np.asarray(feedback._counts(below.sum(axis=0), samples)).T
     assert np.all(counts == np.round(counts))
     assert np.all(counts >= 0)
     assert np.all(counts.sum(axis=1) == samples)
@@ -118,6 +118,6 @@ def test_actions_are_drawn_as_often_as_the_policy_says() -> None:
     policy = jax.nn.softmax(LOGITS)
     n = 40_000
     below = feedback.at_or_below(_chance(n), policy)
-    shares = np.asarray(feedback._apart(below.sum(axis=0), n)).T / n
+    shares = np.asarray(feedback._counts(below.sum(axis=0), n)).T / n
     spread = np.sqrt(np.asarray(policy) * (1 - np.asarray(policy)) / n)
     assert np.max(np.abs(shares - policy) / (spread + 1e-6)) < 5

@@ -22,8 +22,8 @@ _NEVER = -1e9  # the score of a key that must not be seen: its weight is exactly
 def _apart(function: Callable[..., Any]) -> Callable[..., Any]:
     """Keep XLA from fusing the function with its surroundings.
 
-    A reshape that follows would be fused into the sum, which then runs over an index that must be
-    taken apart by division at each element: four times slower on a CPU.
+    A reshape that follows would be fused into the sum, which then runs over an index that is
+    split by division at each element: four times slower on a CPU.
     """
     compiled = jax.jit(function, inline=False)
 

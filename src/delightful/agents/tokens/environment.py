@@ -36,8 +36,8 @@ def rewards(reward: str | jax.Array, right: jax.Array) -> Any:
 def advantages(baseline: str, reward: jax.Array, length: int) -> Any:
     """Rewards (N, S) less their mean, over each prompt's samples or over all.
 
-    Reckoned in whole tokens, whose sums are exact: answers that are equally good must come out at
-    exactly 0, since a method such as PMPO looks at the sign alone.
+    Computed in counts of tokens, whose sums are exact: equally good answers must have an advantage
+    of exactly 0, since methods such as PMPO use only its sign.
     """
     points = jnp.round(reward * length)
     axis, count = (1, reward.shape[1]) if baseline == "prompt" else (None, reward.size)

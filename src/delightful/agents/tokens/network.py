@@ -4,10 +4,9 @@ Activations have features first and samples last: (features, positions·samples)
 prompt share the prompt's activations, in sampling and in training; that is exact, since with
 causal attention a prompt does not see its answers, and it nearly halves the tokens.
 
-LayerNorm has no scale and no shift of its own: the product that follows can learn the scale, and
-nothing here has a bias. Its mean is taken off at the source: whatever is added to
-the residual stream has mean 0 over the features, so that dividing by the root mean square is
-LayerNorm.
+LayerNorm has no scale and no shift: the product that follows can learn the scale, and there are
+no biases. Everything that is added to the residual stream has mean 0 over the features, so that
+dividing by the root mean square is LayerNorm.
 """
 
 from collections.abc import Callable
@@ -20,7 +19,7 @@ import numpy as np
 from delightful.agents.tokens.attention import attend
 from delightful.agents.tokens.config import TokensConfig
 
-_EXACT = jax.lax.Precision.HIGHEST  # a GPU would round what is only to be copied
+_EXACT = jax.lax.Precision.HIGHEST  # a GPU would round values that are only copied
 
 
 class Layer(NamedTuple):
@@ -43,9 +42,9 @@ def initial(key: jax.Array, config: TokensConfig) -> Transformer:
     embeddings = [(d, m), (d, 2 * config.length - 1)]
     shapes = [*embeddings, *[(3 * d, d), (d, d), (f, d), (d, f)] * config.layers, (m, d)]
     ends = np.cumsum([rows * columns for rows, columns in shapes])
-    drawn = jnp.split(jax.random.normal(key, (ends[-1],)), ends[:-1])  # one draw compiles faster
-    drawn = [part.reshape(shape) for part, shape in zip(drawn, shapes, strict=True)]
-    tokens, positions, *products = drawn
+    parts = jnp.split(jax.random.normal(key, (ends[-1],)), ends[:-1])  # one draw compiles faster
+    parts = [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
+    tokens, positions, *products = parts
     *inner, out = [part / part.shape[1] ** 0.5 for part in products]
     layers = tuple(Layer(*inner[i : i + 4]) for i in range(0, len(inner), 4))
     return Transformer(tokens, positions, layers, out)
@@ -76,15 +75,25 @@ def log_policy(
 
 
 def sample(
-    network: Transformer, config: TokensConfig, prompts: jax.Array, chance: jax.Array
+    network: Transformer, config: TokensConfig, prompts: jax.Array, uniforms: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
-    """Answers (H, N·S) drawn with `chance`, uniform and of that shape; log π, (M, H, N·S)."""
-    h, b = config.length, chance.shape[1]
+    """Sample an answer for each sample of each prompt.
+
+    Args:
+        network: The policy.
+        config: Sizes.
+        prompts: Tokens, (H, N).
+        uniforms: Uniform random numbers, (H, N·S), that decide the tokens.
+
+    Returns:
+        Answers, (H, N·S), and log π of every token at every place, (M, H, N·S).
+    """
+    h, b = config.length, uniforms.shape[1]
     logits, caches = _read(network, config, prompts, b)
 
     def place(state: tuple[Any, ...], t: jax.Array) -> tuple[Any, Any]:
         logits, caches = state
-        token, log_p = _draw(logits, chance[t])
+        token, log_p = _draw(logits, uniforms[t])
         seen = (jnp.arange(2 * h - 1) <= h + t)[None, :, None]
         filled = []
 
@@ -102,7 +111,7 @@ def sample(
         return (_product(network.out, x), filled), (token, log_p)
 
     (logits, _), (answers, log_policies) = jax.lax.scan(place, (logits, caches), jnp.arange(h - 1))
-    last, log_p = _draw(logits, chance[h - 1])
+    last, log_p = _draw(logits, uniforms[h - 1])
     answers = jnp.concatenate([answers, last[None]])
     return answers, jnp.concatenate([log_policies, log_p[None]]).swapaxes(0, 1)
 
@@ -126,11 +135,11 @@ def _read(
     return _spread(_product(network.out, x[:, (h - 1) * n :]), b), caches
 
 
-def _draw(logits: jax.Array, chance: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """A token for each sample, by where `chance` falls among the probabilities; and log π."""
+def _draw(logits: jax.Array, uniforms: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """A token for each sample, by inverting the distribution function; and log π."""
     log_p = jax.nn.log_softmax(logits, axis=0)
     below = jnp.cumsum(jnp.exp(log_p[:-1]), axis=0)  # the last token takes what is left
-    return jnp.sum(chance >= below, axis=0), log_p
+    return jnp.sum(uniforms >= below, axis=0), log_p
 
 
 def _through(
@@ -151,8 +160,8 @@ def _through(
 
 
 def _embedded(network: Transformer, tokens: jax.Array, where: Any) -> jax.Array:
-    """As products with one-hot columns: on a CPU faster than looking rows up, and far faster than
-    the way back from that."""
+    """As products with one-hot columns: on a CPU faster than a lookup, and its gradient far faster
+    than a lookup's."""
     token = jax.nn.one_hot(tokens, network.tokens.shape[1], axis=0)
     place = jax.nn.one_hot(where, network.positions.shape[1], axis=0)
     of_token = _product(_centred(network.tokens), token, _EXACT)
@@ -160,7 +169,7 @@ def _embedded(network: Transformer, tokens: jax.Array, where: Any) -> jax.Array:
 
 
 def _spread(x: jax.Array, b: int) -> jax.Array:
-    """From one column per prompt to one per sample, as a product, whose way back is one as well."""
+    """From one column per prompt to one per sample, as a product, whose gradient is one too."""
     copies = np.repeat(np.eye(x.shape[-1], dtype=np.float32), b // x.shape[-1], axis=1)
     return jax.lax.dot_general(x, copies, (((x.ndim - 1,), (0,)), ((), ())), _EXACT)
 

@@ -1,4 +1,4 @@
-"""Training on Token Reversal: answer prompts, judge the answers, weigh their scores, update."""
+"""Training on Token Reversal: sample answers, compute their advantages, update the policy."""
 
 from typing import Any, NamedTuple
 
@@ -40,8 +40,8 @@ def train(config: TokensConfig, hyperparameters: dict[str, Any], key: jax.Array)
         return (*rest, jax.tree.map(jnp.zeros_like, sums)), sums
 
     policy = network.initial(start_key, config)
-    nothing = dict.fromkeys(MEASURED, jnp.zeros(()))
-    state = (policy, adam.start(policy), (policy,) * config.delay, nothing)
+    zeros = dict.fromkeys(MEASURED, jnp.zeros(()))
+    state = (policy, adam.start(policy), (policy,) * config.delay, zeros)
     _, curves = jax.lax.scan(record, state, jnp.arange(config.records))
     return {"step": (1 + jnp.arange(config.records)) * every, **curves}
 
@@ -49,11 +49,11 @@ def train(config: TokensConfig, hyperparameters: dict[str, Any], key: jax.Array)
 def act(
     config: TokensConfig, actor: network.Transformer, key: jax.Array
 ) -> tuple[Episodes, dict[str, Any]]:
-    """Fresh prompts, the actor's answers, and what can be said of them."""
-    # All of a step's chance in one draw: it compiles and runs faster than a key for each use.
-    chance = jax.random.uniform(key, (config.length, config.prompts + config.batch))
-    prompts = (chance[:, : config.prompts] * config.vocabulary).astype(jnp.int32)
-    answers, log_policy = network.sample(actor, config, prompts, chance[:, config.prompts :])
+    """Fresh prompts, the actor's answers, and their statistics."""
+    # All random numbers of a step in one call: faster than a key for each use.
+    uniforms = jax.random.uniform(key, (config.length, config.prompts + config.batch))
+    prompts = (uniforms[:, : config.prompts] * config.vocabulary).astype(jnp.int32)
+    answers, log_policy = network.sample(actor, config, prompts, uniforms[:, config.prompts :])
     error, reward, advantage = judge(config, prompts, answers)
     log_prob = taken(config, log_policy, answers)
     seen = {"error": error, "reward": reward, **gates(advantage, log_prob)}
@@ -113,7 +113,7 @@ def gates(advantage: jax.Array, log_prob: jax.Array) -> dict[str, Any]:
 
     def mean(of: jax.Array) -> Any:
         counted = of[..., None] * jnp.ones_like(w)
-        # Where every answer is as good as its baseline, no gate counts: ½ says nothing either way.
+        # Where every answer is as good as its baseline, no gate counts: ½ is the neutral value.
         return (jnp.sum(w * counted) + 0.5e-6) / (jnp.sum(counted) + 1e-6)
 
     return {

@@ -33,16 +33,16 @@ def train(config: BanditConfig, hyperparameters: dict[str, Any], key: jax.Array)
         }
         return logits + config.step_size * direction, record
 
-    # All draws at once: the generator compiles faster outside the loop.
-    draws = jax.random.uniform(key, (config.steps, config.batch))
-    _, curves = jax.lax.scan(step, jnp.zeros(config.actions), draws)
+    # All random numbers at once: the generator compiles faster outside the loop.
+    uniforms = jax.random.uniform(key, (config.steps, config.batch))
+    _, curves = jax.lax.scan(step, jnp.zeros(config.actions), uniforms)
     return {"step": jnp.arange(config.steps), **curves}
 
 
 def sample(u: jax.Array, policy: jax.Array) -> jax.Array:
-    """Actions as one-hot rows, by inverting the distribution function at uniform draws `u`.
+    """Actions as one-hot rows, by inverting the distribution function at uniform numbers `u`.
 
-    One uniform draw per action instead of K Gumbel draws, and no logarithms.
+    One uniform number per action instead of K Gumbel numbers, and no logarithms.
     """
     # In float32 a running sum may fall by a rounding error; an action must not overlap the next.
     upper = jax.lax.cummax(jnp.cumsum(policy)).at[-1].set(1.0)

@@ -16,18 +16,19 @@ EXPERIMENT = Experiment(
     figures=FIGURES,
     claims=CLAIMS,
     remarks=(
-        "Advantages are taken on fresh draws: at every replayed state actions are drawn from the "
-        "current policy, valued by the target critic, and U = Q − mean over the draws; our reading "
-        "of 'on-policy score terms without importance ratios'. PPO's ratio is to the target's. "
-        "Draws come in pairs about the mean, over which what all get alike adds no noise.",
+        "Advantages are those of fresh actions: at every replayed state, actions are sampled from "
+        "the current policy, valued by the target critic, and U = Q − their mean; our reading of "
+        "'on-policy score terms without importance ratios'. PPO's ratio is to the target's. "
+        "Actions are sampled in antithetic pairs, over which a constant in U adds no variance.",
         "A method's score term is divided by the root mean square of its weights about their mean "
         f"at each state, at least {LEAST_WEIGHT:g}: so the KL term weighs the same against all.",
         "The first layer of both networks is normalised and goes through tanh, the second is ReLU. "
         "Without it the critic learned cheetah:run faster at first, and then lost it.",
-        "Rewards are normalised by moving averages of their mean and of their square, the end of a "
-        "task being worth what it would be then, so that nothing but the critic's task changes.",
-        "The policy's mean is bounded by tanh, and draws beyond the actions' bounds are clipped by "
-        "the environment and for the critic; the density is that of the draw.",
+        "Rewards are normalised by moving averages of their mean and of their square, and terminal "
+        "values are shifted consistently with the mean-subtracted rewards. "
+        "Only the critic's regression target changes.",
+        "The policy's mean is bounded by tanh, and actions beyond their bounds are clipped by "
+        "the environment and for the critic; the density is that of the unclipped action.",
         "A step that only begins an episode counts as a step: one in 1,001.",
         "The paper does not list its 28 tasks. Ours are dm_control's `suite.BENCHMARKING`; dog and "
         "quadruped, of which the paper mentions dog, are a sweep of their own.",

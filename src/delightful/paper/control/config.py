@@ -13,11 +13,11 @@ SHARED = ("batch", "width", "learning_rate", "discount", "actors", "random_steps
 
 @dataclass(frozen=True)
 class SacConfig:
-    """SBX's SAC, an agent of others, with its authors' defaults but for what `sac.Settings` names:
-    networks, batches, learning rate, discount, environments and random steps are as ours."""
+    """SBX's SAC, a third-party baseline, with its authors' defaults except for `sac.Settings`:
+    networks, batches, learning rate, discount, environments and random steps are ours."""
 
     agent: str = stated(
-        "SAC (SBX)", "SAC with automatic entropy adjustment, in a codebase not ours"
+        "SAC (SBX)", "SAC with automatic entropy adjustment, in a third-party codebase"
     )
     task: str = stated("cheetah:run", "the tasks of the others")
     steps: int = stated(10_000_000, "10 million environment steps")

@@ -1,7 +1,7 @@
 """Public scores: a CSV that the user names in DELIGHTFUL_SCORES, and how it is read.
 
-Columns: algo, task, env_steps and mean; source is shown beside algo, and action_repeat is looked at
-if it is there: a score with frames repeated is another task. Tasks are written cheetah-run or as
+Columns: algo, task, env_steps and mean; source is shown before algo; with a column action_repeat,
+only scores without repeated actions are used. Tasks are written cheetah-run or as
 here, cheetah:run.
 """
 

@@ -1,7 +1,7 @@
-"""What runs of control come to: returns at the end, and regret along the way.
+"""Scores of control runs: final returns, and regret along training.
 
 Return is that of the mean action. Runs are compared task by task, on the seeds that every method
-has there; a task that lacks a method is left out, and whoever shows the rest says how much it is.
+has there; a task that lacks a method is left out, and `extent` says how much is left.
 """
 
 import numpy as np
@@ -31,7 +31,7 @@ def complete(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def learned(table: pl.DataFrame) -> pl.DataFrame:
-    """The tasks that some method has learned: others tell nothing apart."""
+    """The tasks that some method has learned; on others no method can be ranked."""
     means = final(table).group_by("task", "method", maintain_order=True).agg(pl.col("final").mean())
     tasks = means.filter(pl.col("final") >= LEARNED)["task"].unique().to_list()
     if not tasks:

@@ -1,4 +1,4 @@
-"""DG beside third-party baselines: runs of SBX's SAC, and public scores.
+"""DG and third-party baselines: runs of SBX's SAC, and public scores.
 
 SBX's SAC is run live; public scores are those of the CSV that DELIGHTFUL_SCORES names, each agent's
 at the step nearest to where our runs end, and at most twice or half of it.
@@ -13,8 +13,8 @@ from delightful.paper.control.scores import RETURN
 NEAR = 2.0  # times our steps: a public score at other steps is not compared
 
 
-def beside(table: pl.DataFrame) -> pl.DataFrame:
-    """DG and the agents of others that were run, on the tasks and seeds that all of them have."""
+def dg_and_baselines(table: pl.DataFrame) -> pl.DataFrame:
+    """DG's and the third-party baselines' runs, on the tasks and seeds that all of them have."""
     if "agent" not in table.columns or "method" not in table.columns:
         raise NotMeasuredError("it needs runs of dg and of SBX's SAC")
     table = table.filter(pl.col("method").is_null() | (pl.col("method") == "dg"))

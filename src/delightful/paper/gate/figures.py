@@ -1,4 +1,4 @@
-"""Figures 1 and 13 of the paper, drawn from the very functions that train."""
+"""Figures 1 and 13 of the paper, drawn from the functions that train."""
 
 from typing import Any
 
@@ -88,7 +88,7 @@ FIGURES = (
         "gate/coefficient",
         "Figure 1",
         "Effective coefficient ω = w·U",
-        "DG lets rare successes through and holds rare failures back; PG (dashed) does not see "
+        "DG keeps rare successes and suppresses rare failures; PG (dashed) is blind to "
         "probability.",
         draw_coefficient,
     ),
@@ -97,7 +97,7 @@ FIGURES = (
         "Figure 13",
         "Score weight of every method",
         "ω against U for a common (π = 0.9, solid) and a rare (π = 0.01, dashed) action. PG, PMPO, "
-        "AWR and MPO do not see probability. PPO and GRPO are shown with π_old = 0.5. GRPO, PMPO "
+        "AWR and MPO are blind to probability. PPO and GRPO are shown with π_old = 0.5. GRPO, PMPO "
         "and MPO weigh a batch as a whole; here the batch is the range of U shown.",
         draw_compare,
     ),

@@ -15,12 +15,12 @@ EXPERIMENT = Experiment(
     figures=FIGURES,
     claims=CLAIMS,
     remarks=(
-        "Error is 1 − π(y|x), the chance that a drawn digit is wrong, on the training batches of "
-        "the last 400 steps before each record; greedy and validation errors are recorded too.",
-        "The standard 10,000 test images serve as validation. Batches are drawn with replacement.",
+        "Error is 1 − π(y|x), the probability that a sampled digit is wrong, on the training "
+        "batches of the last 400 steps before each record; greedy and validation errors are recorded too.",
+        "The standard test set serves as validation. Batches are sampled with replacement.",
         "At width 1 with two hidden layers most networks are dead from the start: only the last "
-        "biases learn, the likeliest answer is always the commonest digit, and PG settles on it "
-        "faster than DG. There DG has the higher error as drawn, and the same greedy error.",
+        "biases learn, the greedy answer is always the most frequent digit, and PG converges to it "
+        "faster than DG. There DG has the higher sampled error and the same greedy error.",
         "Weights start normal with variance 1/inputs, biases at zero; pixels are scaled to [0, 1].",
     ),
 )

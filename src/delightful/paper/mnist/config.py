@@ -19,8 +19,8 @@ class MnistConfig:
         "expected",
         "b in U = R − b. Figure 3 names four; which one Figures 2, 4 and 14–19 use is not stated. "
         "The text singles out expected, and in a trial of all four it came nearest to what the "
-        "text says of Figure 2. It needs no label: it is E[R|x] as the agent "
-        "believes it: were the label drawn from π, the chance of being right would be Σπ²",
+        "text says of Figure 2. It needs no label: Σπ² "
+        "is the probability of a right answer if the label were sampled from π",
     )
     samples: int = stated(
         1, "S actions per image; 0 stands for S → ∞, the exact expectation over actions"
@@ -37,7 +37,7 @@ class MnistConfig:
     )
     records: int = chosen(25, "how often along training everything is measured")
     looks: int = chosen(
-        20, "batches that a record averages misalignment and gates over: a single one says little"
+        20, "batches that a record averages misalignment and gates over: a single one is too noisy"
     )
 
     def check(self) -> None:

@@ -15,11 +15,11 @@ def initial(key: jax.Array, width: int, layers: int) -> Layers:
     """Normal weights of variance 1/inputs and zero biases, the default of JAX's libraries."""
     shapes = [(n_out, n_in) for n_in, n_out in pairwise([PIXELS, *[width] * layers, DIGITS])]
     ends = list(accumulate(n_out * n_in for n_out, n_in in shapes))
-    drawn = jnp.split(jax.random.normal(key, (ends[-1],)), ends[:-1])  # one draw compiles faster
+    parts = jnp.split(jax.random.normal(key, (ends[-1],)), ends[:-1])  # one draw compiles faster
     # Rows are outputs: the gradient of the first layer, the largest product, is twice as fast then.
     return [
         (part.reshape(shape) / shape[1] ** 0.5, jnp.zeros(shape[0]))
-        for part, shape in zip(drawn, shapes, strict=True)
+        for part, shape in zip(parts, shapes, strict=True)
     ]
 
 

@@ -96,7 +96,7 @@ def _width(scale: str) -> list[Point]:
 
 
 def _affordable(config: MnistConfig, scale: str) -> MnistConfig:
-    """At the quick scale, a run of more than half a minute has fewer steps, seldom measured."""
+    """At the quick scale, a run of more than half a minute has fewer steps and records."""
     if scale != "quick" or TRAIN.seconds(config) <= 30:
         return config
     shorter = [replace(config, steps=steps, records=5) for steps in (2000, 500)]

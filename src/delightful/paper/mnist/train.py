@@ -1,4 +1,4 @@
-"""Training on MNIST with bandit feedback: draw actions, weigh their scores, step with Adam."""
+"""Training on MNIST with bandit feedback: sample actions, weight their scores, step with Adam."""
 
 from typing import Any
 
@@ -26,17 +26,17 @@ def train(
     every = config.steps // config.records
     start_key, step_key, record_key = jax.random.split(key, 3)
 
-    def look(key: jax.Array, layers: network.Layers) -> tuple[Any, ...]:
-        """log π on a fresh batch, its labels, the loss's gradient at the logits, and the way back
-        from there to the weights."""
-        # All of a step's chance in one draw: it compiles and runs faster than a key for each use.
-        # With its 23 bits, some of 60,000 images are drawn 0.7% more often than others.
-        chance = jax.random.uniform(key, (1 + config.samples, config.batch))
-        chosen = (chance[0] * len(data.train_images)).astype(jnp.int32)
+    def sample_batch(key: jax.Array, layers: network.Layers) -> tuple[Any, ...]:
+        """log π on a fresh batch, its labels, the loss's gradient at the logits, and the vector-
+        Jacobian product from there to the weights."""
+        # All random numbers of a step in one call: faster than a key for each use.
+        # With 23 bits, some of 60,000 images are sampled 0.7% more often than others.
+        uniforms = jax.random.uniform(key, (1 + config.samples, config.batch))
+        chosen = (uniforms[0] * len(data.train_images)).astype(jnp.int32)
         images, right = data.train_images[chosen], one_hot(data.train_labels[chosen])
         logits, back = jax.vjp(lambda layers: network.logits(layers, images), layers)
         log_policy = jax.nn.log_softmax(logits)
-        table = coefficients(config, hyperparameters, chance[1:], log_policy, right)
+        table = coefficients(config, hyperparameters, uniforms[1:], log_policy, right)
         return log_policy, right, at_logits(log_policy, table), back
 
     def measure(
@@ -47,14 +47,14 @@ def train(
 
     def step(i: jax.Array, state: tuple[Any, ...]) -> tuple[Any, ...]:
         layers, optimiser, errors = state
-        log_policy, right, gradient, back = look(jax.random.fold_in(step_key, i), layers)
+        log_policy, right, gradient, back = sample_batch(jax.random.fold_in(step_key, i), layers)
         layers, optimiser = adam.descend(layers, back(gradient)[0], optimiser, config.learning_rate)
         return layers, optimiser, errors + wrong(log_policy, right) / every
 
     def record(state: tuple[Any, ...], i: jax.Array) -> tuple[tuple[Any, ...], dict[str, Any]]:
         layers, optimiser, errors = jax.lax.fori_loop(i * every, (i + 1) * every, step, state)
         keys = jax.random.split(jax.random.fold_in(record_key, i), config.looks)
-        seen = jax.lax.map(lambda key: measure(*look(key, layers)), keys)
+        seen = jax.lax.map(lambda key: measure(*sample_batch(key, layers)), keys)
         val_logits = network.logits(layers, data.val_images)
         val = wrong(jax.nn.log_softmax(val_logits), one_hot(data.val_labels))
         curves = {
@@ -83,7 +83,7 @@ def at_logits(log_policy: jax.Array, table: jax.Array) -> jax.Array:
 
 
 def wrong(log_policy: jax.Array, right: jax.Array) -> jax.Array:
-    """How often a drawn action is wrong, 1 − π(y|x), and how often the likeliest one is."""
+    """How often a sampled action is wrong, 1 − π(y|x), and how often the greedy one is."""
     at_label = jnp.sum(log_policy * right, axis=1)
     greedy = at_label >= jnp.max(log_policy, axis=1)
     return jnp.stack([1 - jnp.mean(jnp.exp(at_label)), 1 - jnp.mean(greedy)])

@@ -18,7 +18,7 @@ _RUN = [*(field.name for field in fields(TokensConfig)), "seed"]  # what tells r
 def with_regret(table: pl.DataFrame) -> pl.DataFrame:
     """The table with `regret`, the average error so far, and `updates`, the gradient steps so far.
 
-    A record is the mean of equally many batches, so the mean of the records is that of them all.
+    Every record averages the same number of batches, so the mean of records is the mean of batches.
     """
     error = pl.col("error").cast(pl.Float64)
     records = pl.col("step").rank("ordinal").over(_RUN)
@@ -35,7 +35,7 @@ def ends(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def at_equal_updates(table: pl.DataFrame) -> pl.DataFrame:
-    """The record of every run after as many gradient steps, the most that all of them have."""
+    """The record of every run after the largest number of gradient steps that all runs have."""
     rows = with_regret(table)
     runs = rows.group_by("method", "epochs", "minibatches").agg("updates")
     common = set.intersection(*(set(updates) for updates in runs["updates"].to_list()))

@@ -7,7 +7,7 @@ from delightful.lab.statistics import Estimate, t_interval
 from delightful.paper.control import sweep
 from delightful.paper.control.claims.tasks import decided
 from delightful.paper.control.scores import balanced, extent, late
-from delightful.paper.control.third_party import beside, with_regret
+from delightful.paper.control.third_party import dg_and_baselines, with_regret
 
 claims = ClaimBook("control")
 
@@ -20,7 +20,7 @@ claims = ClaimBook("control")
     sweep=sweep.EXTERNAL,
 )
 def tuned(table: pl.DataFrame) -> Finding:
-    runs, others = with_regret(balanced(beside(table)))
+    runs, others = with_regret(balanced(dg_and_baselines(table)))
     closest, gap = _lead_on_live(runs)
     measures = f"regret over training, {closest} − DG"
     public, tasks = _beside_public(runs, others), runs["task"].n_unique()
@@ -46,7 +46,7 @@ def tuned(table: pl.DataFrame) -> Finding:
 
 
 def _lead_on_live(runs: pl.DataFrame) -> tuple[str, Estimate]:
-    """The agent of others, run here, whose regret over training is nearest to DG's; how near."""
+    """The third-party baseline, run here, whose regret is nearest to DG's, and the difference."""
     means = (
         runs.group_by("agent", "seed", maintain_order=True)
         .agg(pl.col("regret").mean())

@@ -1,4 +1,4 @@
-"""Figures 27 and 28: DG beside third-party baselines."""
+"""Figures 27 and 28: DG and third-party baselines."""
 
 import polars as pl
 
@@ -8,14 +8,14 @@ from delightful.lab.plotting import line
 from delightful.lab.tables import by_step
 from delightful.paper.control import sweep
 from delightful.paper.control.scores import balanced, late
-from delightful.paper.control.third_party import beside, with_regret
+from delightful.paper.control.third_party import dg_and_baselines, with_regret
 
 COLOURS = {"DG": "dg", "SAC (SBX)": "grpo"}
 
 
 def along(table: pl.DataFrame) -> Drawing:
     """Regret averaged over tasks; public agents that have all of them are points at their step."""
-    runs, others = with_regret(balanced(beside(table)))
+    runs, others = with_regret(balanced(dg_and_baselines(table)))
     tasks = runs["task"].n_unique()
     means = runs.group_by("agent", "seed", "step", maintain_order=True).agg(pl.col("regret").mean())
     numbers = by_step(means, "regret", ("agent",))
@@ -40,7 +40,7 @@ def along(table: pl.DataFrame) -> Drawing:
 
 def by_task(table: pl.DataFrame) -> Drawing:
     """Regret at the end, task by task: bars of what was run, points of public scores."""
-    runs, others = with_regret(beside(table))
+    runs, others = with_regret(dg_and_baselines(table))
     keys = ("task", "agent")
     ends = late(runs).group_by(*keys, maintain_order=True)
     ours = ends.agg(pl.col("steps").max().cast(pl.Int64).alias("step"), pl.col("regret").mean())
@@ -85,7 +85,7 @@ FIGURES = (
     Figure(
         "control/tuned",
         "Figure 27",
-        "Regret beside other codebases",
+        "Regret against other codebases",
         _CAPTION,
         along,
         sweep.EXTERNAL,

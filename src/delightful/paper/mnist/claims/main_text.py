@@ -22,9 +22,9 @@ _ERRORS = {
 
 
 def gap_closed(table: pl.DataFrame, metric: str, **where: object) -> Estimate:
-    """Which part of the way from PG's final error to CE's DG has made."""
-    drawn = {"samples": 1, **where}
-    pg, dg = (final(table, metric, method=m, **drawn) for m in ("pg", "dg"))
+    """The share of the gap between PG's and CE's final errors that DG closes."""
+    sampled = {"samples": 1, **where}
+    pg, dg = (final(table, metric, method=m, **sampled) for m in ("pg", "dg"))
     ce = final(table, metric, method="ce", samples=0, **where)
     return bootstrap_ratio(pg - dg, pg - ce)
 
@@ -61,15 +61,15 @@ def half_the_gap(table: pl.DataFrame) -> Finding:
 
 def _by_baseline(table: pl.DataFrame, method: str) -> dict[str, dict[int, np.ndarray]]:
     """A method's final errors, by baseline and number of samples."""
-    drawn = table.filter(pl.col("samples") > 0)
-    if drawn.is_empty():
+    sampled = table.filter(pl.col("samples") > 0)
+    if sampled.is_empty():
         raise NotMeasuredError("it needs runs that draw actions, samples > 0")
     return {
         baseline: {
-            samples: final(drawn, method=method, baseline=baseline, samples=samples)
-            for samples in sorted(drawn["samples"].unique().to_list())
+            samples: final(sampled, method=method, baseline=baseline, samples=samples)
+            for samples in sorted(sampled["samples"].unique().to_list())
         }
-        for baseline in drawn["baseline"].unique(maintain_order=True).to_list()
+        for baseline in sampled["baseline"].unique(maintain_order=True).to_list()
     }
 
 
@@ -92,7 +92,7 @@ def _worst(gaps: Gaps, what: str, holds: bool, *, partly: bool = False, more: st
     sweep=sweep.LIMIT,
 )
 def pg_reaches_floor(table: pl.DataFrame) -> Finding:
-    """What is left at the largest S of the way from PG's error at S = 1 to the floor.
+    """The share of PG's excess error at S = 1 over the floor that is left at the largest S.
 
     It holds if PG falls with every S, is above the floor at S = 1, and a tenth or less is left.
     """

@@ -1,8 +1,9 @@
 """Claims of Section 5.
 
-DG is compared with the others after as many gradient steps, the paper's "same compute budget", and
-after as many episodes, of which PPO makes four gradient steps each. A claim is reproduced if it
-holds both ways, and partly if it holds one way. The value shown is that per gradient step.
+Methods are compared after the same number of gradient steps, the paper's "same compute budget", and
+after the same number of episodes, when PPO has made four times the gradient steps. A claim is
+reproduced if it holds both ways, and partly if it holds one way. The value shown is that per
+gradient step.
 """
 
 from collections.abc import Callable

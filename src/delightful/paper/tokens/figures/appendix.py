@@ -174,8 +174,8 @@ FIGURES = (
         "tokens/rewards",
         "Figure 22",
         "Reward structures",
-        "The same answer, wrong at two places, under each reward. Green tokens are paid for, red "
-        "ones are wrong, grey ones are right and not paid for.",
+        "The same answer, wrong at two places, under each reward. Green tokens are rewarded, red "
+        "ones are wrong, grey ones are right but not rewarded.",
         draw_rewards,
     ),
     Figure(

@@ -42,7 +42,7 @@ FIGURES = (
         "beyond the paper",
         "All-or-nothing reward",
         "An answer earns 1 if it is faultless and 0 otherwise, so at first nearly every batch "
-        "says nothing.",
+        "has no gradient.",
         draw_all_or_nothing,
         sweep.ALL_OR_NOTHING,
     ),

@@ -1,4 +1,4 @@
-"""What the training benchmarks share: our whole machine beside PyTorch, and goals."""
+"""Shared by the training benchmarks: steps per second against PyTorch's, and goals."""
 
 from importlib.util import find_spec
 from typing import Any
