@@ -71,17 +71,30 @@ class NotMeasuredError(Exception):
 
 
 class ClaimBook(list[Claim]):
-    """The claims of one experiment; `add` stands above the check that decides a sentence."""
+    """The claims of one experiment."""
 
     def __init__(self, experiment: str) -> None:
         super().__init__()
         self.experiment = experiment
 
     def add(
-        self, name: str, where: str, sentence: str, *, paper: str, sweep: Sweep | None = None
+        self, where: str, *, paper: str, sweep: Sweep | None = None, name: str = ""
     ) -> Callable[[Callable[..., Finding]], Callable[..., Finding]]:
+        """Decorate the check of a claim, whose docstring begins with the claim's sentence.
+
+        Args:
+            where: The section of the paper.
+            paper: The value that the paper gives or implies.
+            sweep: The runs that it is checked on; None if it is exact.
+            name: Of the claim; by default the function's, with hyphens.
+
+        Returns:
+            A decorator that adds the claim and returns the check.
+        """
+
         def register(check: Callable[..., Finding]) -> Callable[..., Finding]:
-            claim_id = f"{self.experiment}/{name}"
+            sentence = " ".join((check.__doc__ or "").partition("\n\n")[0].split())
+            claim_id = f"{self.experiment}/{name or check.__name__.replace('_', '-')}"
             self.append(Claim(claim_id, where, sentence, paper, check, sweep))
             return check
 

@@ -16,7 +16,7 @@ EXPERIMENT = Experiment(
     claims=CLAIMS,
     remarks=(
         "Error is 1 − π(y|x), the probability that a sampled digit is wrong, on the training "
-        "batches of the last 400 steps before each record; greedy and validation errors are recorded too.",
+        "batches of the last 400 steps before each record; greedy and validation errors too.",
         "The standard test set serves as validation. Batches are sampled with replacement.",
         "At width 1 with two hidden layers most networks are dead from the start: only the last "
         "biases learn, the greedy answer is always the most frequent digit, and PG converges to it "

@@ -9,13 +9,9 @@ from delightful.paper.bandit.claims.proposition_1 import TINY, random_policies, 
 claims = ClaimBook("bandit")
 
 
-@claims.add(
-    "tail",
-    "Section 4.1, App. C.3",
-    "Without symmetry, tail suppression still holds: w₋(a) ≤ π(a)^(b/η).",
-    paper="≤ 1",
-)
+@claims.add("Section 4.1, App. C.3", paper="≤ 1")
 def tail() -> Finding:
+    """Without symmetry, tail suppression still holds: w₋(a) ≤ π(a)^(b/η)."""
     worst = 0.0
     for policy in random_policies():
         for b, eta in ((0.1, 0.3), (0.5, 1.0), (0.9, 3.0)):
@@ -24,13 +20,9 @@ def tail() -> Finding:
     return found("largest w(a)/π(a)^(b/η) on incorrect actions", worst, worst <= 1 + TINY)
 
 
-@claims.add(
-    "variance-bound",
-    "Appendix C.3",
-    "Without symmetry, Var⊥(g_DG) ≤ Σ π(a)^(1+2b/η) b² ‖Π⊥φ(a)‖².",
-    paper="≤ 1",
-)
+@claims.add("Appendix C.3", paper="≤ 1")
 def variance_bound() -> Finding:
+    """Without symmetry, Var⊥(g_DG) ≤ Σ π(a)^(1+2b/η) b² ‖Π⊥φ(a)‖²."""
     worst = 0.0
     for policy in random_policies():
         for b, eta in ((0.1, 0.3), (0.5, 1.0), (0.9, 3.0)):
@@ -42,14 +34,12 @@ def variance_bound() -> Finding:
     return found("largest Var⊥(DG) over its bound", worst, worst <= 1 + TINY)
 
 
-@claims.add(
-    "bias-vanishes",
-    "Section 4.1, App. C.3",
-    "As the policy concentrates (ε → 0), the directional bias vanishes.",
-    paper="0",
-)
+@claims.add("Section 4.1, App. C.3", paper="0")
 def bias_vanishes() -> Finding:
-    """Directional bias of E[g_DG] as ε falls, for 50 random splits of ε among 20 wrong actions."""
+    """As the policy concentrates (ε → 0), the directional bias vanishes.
+
+    Directional bias of E[g_DG] as ε falls, for 50 random splits of ε among 20 wrong actions.
+    """
     rng = np.random.default_rng(0)
     errors = np.geomspace(0.5, 1e-8, 9)
     gaps = np.zeros((50, errors.size))
@@ -69,14 +59,12 @@ def bias_vanishes() -> Finding:
     )
 
 
-@claims.add(
-    "bound-tightens",
-    "Section 4.1",
-    "As the policy concentrates (ε → 0), the variance bound tightens.",
-    paper="1",
-)
+@claims.add("Section 4.1", paper="1")
 def bound_tightens() -> Finding:
-    """Var⊥(g_DG) over its bound as ε falls, for a random split of ε among 20 wrong actions."""
+    """As the policy concentrates (ε → 0), the variance bound tightens.
+
+    Var⊥(g_DG) over its bound as ε falls, for a random split of ε among 20 wrong actions.
+    """
     split = np.random.default_rng(0).dirichlet(np.full(20, 0.5)) + 1e-6
     ratios = []
     for error in np.geomspace(0.5, 1e-8, 9):
@@ -91,14 +79,12 @@ def bound_tightens() -> Finding:
     )
 
 
-@claims.add(
-    "gates-converge",
-    "Appendix C.3",
-    "As ε → 0 all incorrect-action contributions shrink, and the gate values converge.",
-    paper="0",
-)
+@claims.add("Appendix C.3", paper="0")
 def gates_converge() -> Finding:
-    """Largest difference between the gates of incorrect actions as ε falls."""
+    """As ε → 0 all incorrect-action contributions shrink, and the gate values converge.
+
+    Largest difference between the gates of incorrect actions as ε falls.
+    """
     spreads = []
     for error in np.geomspace(0.5, 1e-8, 9):
         policy = np.concatenate([[1 - error], error * np.array([0.5, 0.3, 0.15, 0.05])])
@@ -109,14 +95,12 @@ def gates_converge() -> Finding:
     return found("largest difference of gates at ε = 1e−8", spreads[-1], falling, note=note)
 
 
-@claims.add(
-    "kick",
-    "Section 4.1",
-    "Late in training, incorrect actions become rare but each delivers a large perpendicular kick.",
-    paper="large",
-)
+@claims.add("Section 4.1", paper="large")
 def kick() -> Finding:
-    """1 − cos(ḡ, g*) of a batch of 100 with one mistake, K = 100, at ε = 0.001."""
+    """Late in training, incorrect actions become rare but each delivers a large perpendicular kick.
+
+    1 − cos(ḡ, g*) of a batch of 100 with one mistake, K = 100, at ε = 0.001.
+    """
     policy = theory.symmetric_policy(100, 0.001)
     phi, counts = theory.scores(policy), np.array([99, 1] + [0] * 98)
     gaps = {}
@@ -127,13 +111,9 @@ def kick() -> Finding:
     return found("misalignment of PG's batch", gaps["pg"], holds, note=f"DG's: {gaps['dg']:.2g}")
 
 
-@claims.add(
-    "symmetry",
-    "Lemma 2",
-    "The scores of the incorrect actions add up to −(K−1)(1−ε)/ε times that of the correct one.",
-    paper="0",
-)
+@claims.add("Lemma 2", paper="0")
 def symmetry() -> Finding:
+    """The scores of the incorrect actions add up to −(K−1)(1−ε)/ε times that of the correct one."""
     worst = 0.0
     for K in (3, 10, 100, 300):
         for error in (1e-4, 0.1, 0.5, 0.99):
@@ -143,15 +123,13 @@ def symmetry() -> Finding:
     return found("largest relative error of the identity", worst, worst < 1e-9)
 
 
-@claims.add(
-    "only-variance",
-    "Section 4.2",
-    "For a single context, the reward and cross-entropy oracles coincide, so DG can only reduce "
-    "variance.",
-    paper="0",
-)
+@claims.add("Section 4.2", paper="0")
 def only_variance() -> Finding:
-    """Bias of DG's expected direction: none for symmetric policies, some for others."""
+    """For a single context, the reward and cross-entropy oracles coincide, so DG can only reduce
+    variance.
+
+    Bias of DG's expected direction: none for symmetric policies, some for others.
+    """
     symmetric = [theory.symmetric_policy(10, error) for error in (0.01, 0.1, 0.5, 0.9)]
     none, some = max(map(_bias, symmetric)), max(map(_bias, random_policies()))
     note = f"symmetric policies: {abs(none):.1g}; without symmetry DG turns the expected direction"
@@ -159,14 +137,12 @@ def only_variance() -> Finding:
     return found(largest, some, some < TINY, partly=none < TINY, note=note)
 
 
-@claims.add(
-    "bias-small",
-    "Appendix C.3",
-    "Without symmetry, E[g_DG] is no longer exactly parallel to ∇J: a small perpendicular bias.",
-    paper="small",
-)
+@claims.add("Appendix C.3", paper="small")
 def bias_small() -> Finding:
-    """Over 300 random policies of 3 to 30 actions, from flat to very peaked."""
+    """Without symmetry, E[g_DG] is no longer exactly parallel to ∇J: a small perpendicular bias.
+
+    Over 300 random policies of 3 to 30 actions, from flat to very peaked.
+    """
     biases = np.array([_bias(policy) for policy in random_policies()])
     median = float(np.median(biases))
     note = f"median {median:.2g}; it is large where one wrong action holds most of the probability"
@@ -184,14 +160,12 @@ def _bias(policy: np.ndarray) -> float:
     return 1 - float(mean @ phi / np.linalg.norm(mean) / np.linalg.norm(phi))
 
 
-@claims.add(
-    "progress",
-    "Appendix C.1",
-    "Cosine controls progress: E[J(z⁺) − J(z)] ≥ α‖∇J‖·E[cos(g, ∇J)] − Lα²/2.",
-    paper="≥ 0",
-)
+@claims.add("Appendix C.1", paper="≥ 0")
 def progress() -> Finding:
-    """Smallest slack of the bound over random policies and random directions, sample by sample."""
+    """Cosine controls progress: E[J(z⁺) − J(z)] ≥ α‖∇J‖·E[cos(g, ∇J)] − Lα²/2.
+
+    Smallest slack of the bound over random policies and random directions, sample by sample.
+    """
     rng = np.random.default_rng(0)
     slack = np.inf
     for policy in random_policies():

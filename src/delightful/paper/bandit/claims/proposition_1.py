@@ -36,14 +36,10 @@ def random_policies(seed: int = 0, count: int = 300) -> list[np.ndarray]:
     return policies
 
 
-@claims.add(
-    "oracles-coincide",
-    "Section 4.1",
-    "In any single context, E[g_PG] = π(y*)φ(y*) ∝ g*_CE: "
-    "the reward and cross-entropy oracles coincide.",
-    paper="0",
-)
+@claims.add("Section 4.1", paper="0")
 def oracles_coincide() -> Finding:
+    """In any single context, E[g_PG] = π(y*)φ(y*) ∝ g*_CE: the reward and cross-entropy oracles
+    coincide."""
     worst = 0.0
     for policy in random_policies():
         phi = theory.scores(policy)
@@ -52,14 +48,10 @@ def oracles_coincide() -> Finding:
     return found("largest entry of E[g_PG] − π(y*)φ(y*)", worst, worst < TINY)
 
 
-@claims.add(
-    "gate-sides",
-    "Section 4.1",
-    "The DG gate takes a common value w₊ on the correct action and w₋ on all incorrect ones, "
-    "with w₋ < ½ < w₊.",
-    paper="> 0",
-)
+@claims.add("Section 4.1", paper="> 0")
 def gate_sides() -> Finding:
+    """The DG gate takes a common value w₊ on the correct action and w₋ on all incorrect ones, with
+    w₋ < ½ < w₊."""
     margin, error = np.inf, 0.0
     for K, epsilon, b, eta in _GRID:
         plus, minus = theory.symmetric_gates(K, epsilon, b, eta)
@@ -72,14 +64,10 @@ def gate_sides() -> Finding:
     return found("smallest distance of w₊ and w₋ from ½", float(margin), holds)
 
 
-@claims.add(
-    "direction",
-    "Proposition 1(i)",
-    "DG preserves the expected gradient direction: E[g_DG] = s·g*_PG, "
-    "where s = (1−b)w₊ + b·w₋ > 0.",
-    paper="0",
-)
+@claims.add("Proposition 1(i)", paper="0")
 def direction() -> Finding:
+    """DG preserves the expected gradient direction: E[g_DG] = s·g*_PG, where s = (1−b)w₊ + b·w₋ >
+    0."""
     worst = 0.0
     for K, error, b, eta in _GRID:
         policy = theory.symmetric_policy(K, error)
@@ -91,10 +79,9 @@ def direction() -> Finding:
     return found("largest relative error of E[g_DG] = s·g*", worst, worst < 1e-9)
 
 
-@claims.add(
-    "variance", "Proposition 1(ii)", "DG reduces perpendicular variance by exactly w₋².", paper="0"
-)
+@claims.add("Proposition 1(ii)", paper="0")
 def variance() -> Finding:
+    """DG reduces perpendicular variance by exactly w₋²."""
     worst = 0.0
     for K, error, b, eta in _GRID:
         policy = theory.symmetric_policy(K, error)
@@ -105,21 +92,16 @@ def variance() -> Finding:
     return found("largest relative error of Var⊥(DG) = w₋²·Var⊥(PG)", worst, worst < 1e-9)
 
 
-@claims.add(
-    "ratio-below-one", "Proposition 1(iii)", "The cosine-gap ratio w₋²/s² is below 1.", paper="< 1"
-)
+@claims.add("Proposition 1(iii)", paper="< 1")
 def ratio_below_one() -> Finding:
+    """The cosine-gap ratio w₋²/s² is below 1."""
     largest = max(float(theory.cosine_gap_ratio(*point)) for point in _GRID)
     return found("largest w₋²/s² over a grid of K, ε, b, η", largest, largest < 1)
 
 
-@claims.add(
-    "bound",
-    "Section 4.1",
-    "For b = ½ and η = 1, w₋ ≤ √(ε/(K−1)) and w₋²/s² ≤ 16ε/(K−1).",
-    paper="≤ 1",
-)
+@claims.add("Section 4.1", paper="≤ 1")
 def bound() -> Finding:
+    """For b = ½ and η = 1, w₋ ≤ √(ε/(K−1)) and w₋²/s² ≤ 16ε/(K−1)."""
     K, error = np.meshgrid([3, 10, 100, 1000, 10**6], np.geomspace(1e-6, 0.999, 200))
     minus = theory.symmetric_gates(K, error)[1]
     first = np.max(minus / np.sqrt(error / (K - 1)))
@@ -132,16 +114,13 @@ def _kept(error: float, percent: int) -> Finding:
     return found(f"w₋²/s² at K = 100, ε = {error}", kept, round(100 * kept) == percent)
 
 
-@claims.add(
-    "four-percent",
-    "Section 4.1",
-    "For K = 100 at ε = 0.5, DG retains only 4% of PG's cosine gap.",
-    paper="0.04",
-)
+@claims.add("Section 4.1", paper="0.04")
 def four_percent() -> Finding:
+    """For K = 100 at ε = 0.5, DG retains only 4% of PG's cosine gap."""
     return _kept(0.5, 4)
 
 
-@claims.add("one-percent", "Section 4.1", "At ε = 0.1, only 1%.", paper="0.01")
+@claims.add("Section 4.1", paper="0.01")
 def one_percent() -> Finding:
+    """At ε = 0.1, only 1%."""
     return _kept(0.1, 1)

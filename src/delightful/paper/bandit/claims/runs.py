@@ -17,15 +17,12 @@ from delightful.weights import parse_method
 claims = ClaimBook("bandit")
 
 
-@claims.add(
-    "monte-carlo-ratio",
-    "Proposition 1(iii)",
-    "Where the batch mean concentrates, DG's cosine gap is about w₋²/s² times PG's.",
-    paper="0.0414",
-    sweep=sweep.ALIGNMENT,
-)
+@claims.add("Proposition 1(iii)", paper="0.0414", sweep=sweep.ALIGNMENT)
 def monte_carlo_ratio(table: pl.DataFrame) -> Finding:
-    """Measured cosine-gap ratio at the largest batch against w₋²/s², at every ε that was run."""
+    """Where the batch mean concentrates, DG's cosine gap is about w₋²/s² times PG's.
+
+    Measured cosine-gap ratio at the largest batch against w₋²/s², at every ε that was run.
+    """
     batch = max(table["batch"].to_list())
     estimates, holds = {}, True
     for error in sorted(table["error"].unique().to_list(), reverse=True):
@@ -43,15 +40,12 @@ def _at(table: pl.DataFrame, error: float, batch: int) -> pl.DataFrame:
     return table.filter((pl.col("error") == error) & (pl.col("batch") == batch))
 
 
-@claims.add(
-    "second-order",
-    "Appendix C.2",
-    "1 − E[cos(ḡ, ∇J)] ≈ Var⊥(g) / (2B ‖E[ḡ]‖²).",
-    paper="1",
-    sweep=sweep.ALIGNMENT,
-)
+@claims.add("Appendix C.2", paper="1", sweep=sweep.ALIGNMENT)
 def second_order(table: pl.DataFrame) -> Finding:
-    """Measured gap of PG at the largest batch, over the formula."""
+    """1 − E[cos(ḡ, ∇J)] ≈ Var⊥(g) / (2B ‖E[ḡ]‖²).
+
+    Measured gap of PG at the largest batch, over the formula.
+    """
     batch, error = max(table["batch"].to_list()), max(table["error"].to_list())
     pg, _ = pg_and_dg(_at(table, error, batch), "misalignment")
     expected = theory.symmetric_cosine_gap(table["actions"][0], error, batch, table["baseline"][0])
@@ -60,15 +54,12 @@ def second_order(table: pl.DataFrame) -> Finding:
     return found(f"PG's gap over the formula at ε = {error:g}, B = {batch}", ratio, holds)
 
 
-@claims.add(
-    "gap-always-smaller",
-    "Proposition 1(iii)",
-    "DG always reduces the alignment gap.",
-    paper="< 1",
-    sweep=sweep.ALIGNMENT,
-)
+@claims.add("Proposition 1(iii)", paper="< 1", sweep=sweep.ALIGNMENT)
 def gap_always_smaller(table: pl.DataFrame) -> Finding:
-    """DG's gap over PG's at every batch size: below 1 wherever a batch can hold two actions."""
+    """DG always reduces the alignment gap.
+
+    DG's gap over PG's at every batch size: below 1 wherever a batch can hold two actions.
+    """
     ratios = {}
     for batch in sorted(table["batch"].unique().to_list()):
         for error in table["error"].unique().to_list():
@@ -82,15 +73,12 @@ def gap_always_smaller(table: pl.DataFrame) -> Finding:
     return found(measures, ratios[worst], holds, partly=bool(several) and all(several), note=note)
 
 
-@claims.add(
-    "gap-vanishes",
-    "Proposition 1(iii)",
-    "Both methods converge to cosine 1 as B → ∞.",
-    paper="−1",
-    sweep=sweep.ALIGNMENT,
-)
+@claims.add("Proposition 1(iii)", paper="−1", sweep=sweep.ALIGNMENT)
 def gap_vanishes(table: pl.DataFrame) -> Finding:
-    """The gap as a power of B, over the larger batches."""
+    """Both methods converge to cosine 1 as B → ∞.
+
+    The gap as a power of B, over the larger batches.
+    """
     error = max(table["error"].to_list())
     large = table.filter((pl.col("batch") >= 1000) & (pl.col("error") == error))
     batches = sorted(large["batch"].unique().to_list())
@@ -111,14 +99,9 @@ def _exponent(batches: np.ndarray, gaps: np.ndarray) -> Estimate:
     return Estimate(float(slope), math.nan, math.nan)
 
 
-@claims.add(
-    "faster",
-    "Section 4.1, Figure 5a",
-    "Despite identical step magnitudes, DG converges faster.",
-    paper="> 0",
-    sweep=sweep.TRAINING,
-)
+@claims.add("Section 4.1, Figure 5a", paper="> 0", sweep=sweep.TRAINING)
 def faster(table: pl.DataFrame) -> Finding:
+    """Despite identical step magnitudes, DG converges faster."""
     pg, dg = pg_and_dg(table, "error")
     gap = lower(pg.mean(1), dg.mean(1))
     reach = [float(np.mean([_first_below(run, 0.1) for run in runs])) for runs in (pg, dg)]
@@ -131,26 +114,18 @@ def _first_below(run: np.ndarray, level: float) -> int:
     return int(below[0]) if below.size else len(run)
 
 
-@claims.add(
-    "misalignment-below",
-    "Section 4.1, Figure 5b",
-    "DG maintains lower misalignment throughout training.",
-    paper="> 0",
-    sweep=sweep.TRAINING,
-)
+@claims.add("Section 4.1, Figure 5b", paper="> 0", sweep=sweep.TRAINING)
 def misalignment_below(table: pl.DataFrame) -> Finding:
+    """DG maintains lower misalignment throughout training."""
     return dg_is_lower_throughout(table, "misalignment")
 
 
-@claims.add(
-    "rebound",
-    "Section 4.1, Figure 5b",
-    "Late in training PG's misalignment rebounds while DG's stays suppressed.",
-    paper="> 1",
-    sweep=sweep.TRAINING,
-)
+@claims.add("Section 4.1, Figure 5b", paper="> 1", sweep=sweep.TRAINING)
 def rebound(table: pl.DataFrame) -> Finding:
-    """Late hump over mid-training trough of the mean misalignment, steps smoothed by ten."""
+    """Late in training PG's misalignment rebounds while DG's stays suppressed.
+
+    Late hump over mid-training trough of the mean misalignment, steps smoothed by ten.
+    """
     pg, dg = (_smooth(runs) for runs in pg_and_dg(table, "misalignment"))
     rise_pg, rise_dg = _rebound(pg), _rebound(dg)
     late_pg, late_dg = (float(runs.mean(0)[_trough(pg) :].max()) for runs in (pg, dg))
@@ -178,16 +153,13 @@ def _rebound(runs: np.ndarray) -> Estimate:
     return bootstrap_ratio(runs[:, late], runs[:, trough])
 
 
-@claims.add(
-    "temperature",
-    "Section 2.2",
-    "We use η = 1 throughout and find it robust (here: DG beats PG in the bandit at every η "
-    "from 0.1 to 10).",
-    paper="> 0",
-    sweep=sweep.ROBUSTNESS,
-)
+@claims.add("Section 2.2", paper="> 0", sweep=sweep.ROBUSTNESS)
 def temperature(table: pl.DataFrame) -> Finding:
-    """Error averaged over training: DG at every η against PG, on the same seeds."""
+    """We use η = 1 throughout and find it robust (here: DG beats PG in the bandit at every η from
+    0.1 to 10).
+
+    Error averaged over training: DG at every η against PG, on the same seeds.
+    """
     pg = seeds_by_steps(varying(table, DEFAULT), "error", method="pg").mean(1)
     heated = with_role(varying(table, "temperature"), "main")
     gains = {}

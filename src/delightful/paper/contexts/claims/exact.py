@@ -20,13 +20,10 @@ def _contexts(N: int, draws: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray
     return p, 10 ** rng.uniform(-2, 2, (draws, N))
 
 
-@claims.add(
-    "weights",
-    "Section 4.2",
-    "With b = 0 the population gradients weight contexts by 1 (CE), p (PG) and p·σ(−log p/η) (DG).",
-    paper="0",
-)
+@claims.add("Section 4.2", paper="0")
 def weights() -> Finding:
+    """With b = 0 the population gradients weight contexts by 1 (CE), p (PG) and p·σ(−log p/η)
+    (DG)."""
     worst = 0.0
     for p in np.linspace(0.01, 0.99, 99):
         policy = theory.symmetric_policy(7, 1 - p)
@@ -42,14 +39,12 @@ def weights() -> Finding:
     return found("largest error of E[g] = c(p)·v", worst, worst < 1e-12)
 
 
-@claims.add(
-    "greedy",
-    "Lemma 1",
-    "Under a normalized step, c ∝ p maximizes Δ(Σp) and c ∝ 1 maximizes Δ(Σ log p).",
-    paper="≤ 1",
-)
+@claims.add("Lemma 1", paper="≤ 1")
 def greedy() -> Finding:
-    """The best of 10,000 random directions for each of 100 problems, over the lemma's maximiser."""
+    """Under a normalized step, c ∝ p maximizes Δ(Σp) and c ∝ 1 maximizes Δ(Σ log p).
+
+    The best of 10,000 random directions for each of 100 problems, over the lemma's maximiser.
+    """
     rng = np.random.default_rng(1)
     best = 0.0
     for p, a in zip(*_contexts(5, 100), strict=True):
@@ -65,15 +60,13 @@ def greedy() -> Finding:
     return found("best random direction's gain over the lemma's", best, best <= 1 + 1e-12)
 
 
-@claims.add(
-    "self-reinforcing",
-    "Section 4.2",
-    "Since ∇p = p·v, improving an easy context makes its gradient larger, "
-    "attracting even more budget next step.",
-    paper="grows up to p = 1",
-)
+@claims.add("Section 4.2", paper="grows up to p = 1")
 def self_reinforcing() -> Finding:
-    """The coefficient p on v grows with p; does ‖∇p‖ = p‖v‖, for an easy context (p > ½)?"""
+    """Since ∇p = p·v, improving an easy context makes its gradient larger, attracting even more
+    budget next step.
+
+    The coefficient p on v grows with p; does ‖∇p‖ = p‖v‖, for an easy context (p > ½)?
+    """
     p = np.linspace(0.001, 0.999, 999)
     norm = [q * np.linalg.norm(theory.scores(theory.symmetric_policy(10, 1 - q))[0]) for q in p]
     peak = float(p[int(np.argmax(norm))])
@@ -95,14 +88,10 @@ def _coefficient(p: float) -> float:
     return float(mean[0] / theory.scores(policy)[0][0])
 
 
-@claims.add(
-    "cosine-monotone",
-    "Lemma 3",
-    "C(r) = cos(r·v₁ + v₂, v₁ + v₂) is uniquely maximized at r = 1 and strictly decreasing "
-    "as r moves away from 1.",
-    paper="> 0",
-)
+@claims.add("Lemma 3", paper="> 0")
 def cosine_monotone() -> Finding:
+    """C(r) = cos(r·v₁ + v₂, v₁ + v₂) is uniquely maximized at r = 1 and strictly decreasing as r
+    moves away from 1."""
     r = np.concatenate([np.geomspace(0.01, 1, 200), np.geomspace(1, 100, 200)[1:]])
     smallest = np.inf
     for _, a in zip(*_contexts(2, 200), strict=True):
@@ -113,13 +102,9 @@ def cosine_monotone() -> Finding:
     return found("smallest fall of C² per step away from r = 1", smallest, smallest > 0)
 
 
-@claims.add(
-    "monotone-weight",
-    "Section 4.2, App. C.6",
-    "h(p) = p·σ(−log p/η) is increasing for η > ½, and the gate is decreasing in p.",
-    paper="> 0",
-)
+@claims.add("Section 4.2, App. C.6", paper="> 0")
 def monotone_weight() -> Finding:
+    """h(p) = p·σ(−log p/η) is increasing for η > ½, and the gate is decreasing in p."""
     p = np.linspace(1e-4, 1, 5001)
     rise = min(
         np.diff(theory.path_weight(p, t, eta)).min()
@@ -133,25 +118,17 @@ def monotone_weight() -> Finding:
     return found(measures, float(rise), bool(rise > 0 and gate_rise < 0), note=note)
 
 
-@claims.add(
-    "two-contexts",
-    "Proposition 2",
-    "For N = 2, p₁ ≠ p₂ and η > ½, DG's expected direction is strictly closer to the "
-    "cross-entropy oracle than PG's.",
-    paper="> 0",
-)
+@claims.add("Proposition 2", paper="> 0")
 def two_contexts() -> Finding:
+    """For N = 2, p₁ ≠ p₂ and η > ½, DG's expected direction is strictly closer to the cross-entropy
+    oracle than PG's."""
     p, a = _contexts(2, 100_000)
     return _closer(p, a)
 
 
-@claims.add(
-    "any-contexts",
-    "Proposition 4",
-    "The same for any number of contexts N ≥ 2 whose p are not all equal.",
-    paper="> 0",
-)
+@claims.add("Proposition 4", paper="> 0")
 def any_contexts() -> Finding:
+    """The same for any number of contexts N ≥ 2 whose p are not all equal."""
     findings = [_closer(*_contexts(N, 2000)) for N in (3, 10, 50)]
     return min(findings, key=lambda finding: finding.value)
 
@@ -164,13 +141,9 @@ def _closer(p: np.ndarray, a: np.ndarray) -> Finding:
     return found("smallest share of PG's 1 − cos² that DG removes", least, least > 0)
 
 
-@claims.add(
-    "path",
-    "Appendix C.6",
-    "Along c(t) = p·σ(−log p/η)^t from PG to DG, the squared cosine strictly increases.",
-    paper="> 0",
-)
+@claims.add("Appendix C.6", paper="> 0")
 def path() -> Finding:
+    """Along c(t) = p·σ(−log p/η)^t from PG to DG, the squared cosine strictly increases."""
     smallest, agree = np.inf, True
     for i, (p, a) in enumerate(zip(*_contexts(6, 500), strict=True)):
         eta = _TEMPERATURES[i % len(_TEMPERATURES)]
@@ -186,14 +159,12 @@ def path() -> Finding:
     )
 
 
-@claims.add(
-    "low-temperature",
-    "Appendix C.6",
-    "For η ≤ ½ the weight function can be non-monotone near p = 1, and Proposition 2 may fail.",
-    paper="open",
-)
+@claims.add("Appendix C.6", paper="open")
 def low_temperature() -> Finding:
-    """Search N = 2 and N = 3 for contexts where DG is further from cross-entropy than PG."""
+    """For η ≤ ½ the weight function can be non-monotone near p = 1, and Proposition 2 may fail.
+
+    Search N = 2 and N = 3 for contexts where DG is further from cross-entropy than PG.
+    """
     largest = theory.largest_failing_temperature(
         lambda eta: theory.direction_counterexample(eta)[0] > 1e-9
     )

@@ -78,14 +78,9 @@ def _unlearned(table: pl.DataFrame) -> str:
     return f"; left out, since no method has learned them: {', '.join(nothing)}" if nothing else ""
 
 
-@claims.add(
-    "majority",
-    "Section 6",
-    "DG matches or exceeds the best baseline on a majority of environments.",
-    paper="> 0.5",
-    sweep=sweep.TASKS,
-)
+@claims.add("Section 6", paper="> 0.5", sweep=sweep.TASKS)
 def majority(table: pl.DataFrame) -> Finding:
+    """DG matches or exceeds the best baseline on a majority of environments."""
     table = _of_all(table)
     by_task = finals(learned(table))
     each = [_means(runs) for runs in by_task.values()]
@@ -97,14 +92,9 @@ def majority(table: pl.DataFrame) -> Finding:
     return decided(table, found("share of tasks", share, sure, partly=most, note=note))
 
 
-@claims.add(
-    "never-worst",
-    "Section 6, Figure 10",
-    "Across all 84 runs, DG is never the worst method.",
-    paper="0",
-    sweep=sweep.TASKS,
-)
+@claims.add("Section 6, Figure 10", paper="0", sweep=sweep.TASKS)
 def never_worst(table: pl.DataFrame) -> Finding:
+    """Across all 84 runs, DG is never the worst method."""
     table = _of_all(table)
     ends = final(learned(table))
     others = pl.col("final").filter(pl.col("method") != "dg").min()
@@ -121,14 +111,9 @@ def never_worst(table: pl.DataFrame) -> Finding:
     return decided(table, found(measures, worst, not named, partly=rarely, note=note))
 
 
-@claims.add(
-    "lowest-regret",
-    "Section 6, Figure 12",
-    "DG achieves the lowest average regret throughout training.",
-    paper="> 0",
-    sweep=sweep.TASKS,
-)
+@claims.add("Section 6, Figure 12", paper="> 0", sweep=sweep.TASKS)
 def lowest_regret(table: pl.DataFrame) -> Finding:
+    """DG achieves the lowest average regret throughout training."""
     table = balanced(_of_all(table))
     steps, by_method = regrets(table)
     dg = by_method.pop("dg")
@@ -173,36 +158,21 @@ def _fails(table: pl.DataFrame, task: str, name: str) -> Finding:
     return found(measures, share, sure, partly=fails, note=note)
 
 
-@claims.add(
-    "ppo-humanoid",
-    "Section 6, Figure 11",
-    "PPO collapses on humanoid:run.",
-    paper="≈ 0",
-    sweep=sweep.HUMANOID,
-)
+@claims.add("Section 6, Figure 11", paper="≈ 0", sweep=sweep.HUMANOID)
 def ppo_humanoid(table: pl.DataFrame) -> Finding:
+    """PPO collapses on humanoid:run."""
     return _fails(table, "humanoid:run", "ppo")
 
 
-@claims.add(
-    "humanoid",
-    "Section 6, Figure 11",
-    "On humanoid:run, DG discovers a successful gait while all baselines plateau.",
-    paper="> 0",
-    sweep=sweep.HUMANOID,
-)
+@claims.add("Section 6, Figure 11", paper="> 0", sweep=sweep.HUMANOID)
 def humanoid(table: pl.DataFrame) -> Finding:
+    """On humanoid:run, DG discovers a successful gait while all baselines plateau."""
     return _exceeds(table, "humanoid:run")
 
 
-@claims.add(
-    "pg-hopper",
-    "Section 6, Figure 10",
-    "REINFORCE fails on hopper:hop.",
-    paper="≈ 0",
-    sweep=sweep.TASKS,
-)
+@claims.add("Section 6, Figure 10", paper="≈ 0", sweep=sweep.TASKS)
 def pg_hopper(table: pl.DataFrame) -> Finding:
+    """REINFORCE fails on hopper:hop."""
     return _fails(table, "hopper:hop", "pg")
 
 
@@ -220,23 +190,13 @@ def _exceeds(table: pl.DataFrame, task: str) -> Finding:
     return found(measures, gap, ahead and gap.low > 0, partly=ahead, note=note)
 
 
-@claims.add(
-    "acrobot",
-    "Appendix E, Figure 25",
-    "DG has notable improvements on exploration-heavy tasks such as acrobot:swingup.",
-    paper="> 0",
-    sweep=sweep.TASKS,
-)
+@claims.add("Appendix E, Figure 25", paper="> 0", sweep=sweep.TASKS)
 def acrobot(table: pl.DataFrame) -> Finding:
+    """DG has notable improvements on exploration-heavy tasks such as acrobot:swingup."""
     return _exceeds(table, "acrobot:swingup")
 
 
-@claims.add(
-    "finger",
-    "Appendix E, Figure 25",
-    "DG has notable improvements on exploration-heavy tasks such as finger:turn_hard.",
-    paper="> 0",
-    sweep=sweep.TASKS,
-)
+@claims.add("Appendix E, Figure 25", paper="> 0", sweep=sweep.TASKS)
 def finger(table: pl.DataFrame) -> Finding:
+    """DG has notable improvements on exploration-heavy tasks such as finger:turn_hard."""
     return _exceeds(table, "finger:turn_hard")

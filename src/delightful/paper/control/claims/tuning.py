@@ -66,23 +66,13 @@ def _over(ends: np.ndarray, of_default: np.ndarray) -> Estimate:
     return Estimate(*(1 + part / mean for part in (gap.value, gap.low, gap.high)))
 
 
-@claims.add(
-    "ppo-clip",
-    "Appendix E, Figure 26a",
-    "No clip ε in [0.01, 100] substantially outperforms PPO's default.",
-    paper="≈ 1",
-    sweep=sweep.TUNING,
-)
+@claims.add("Appendix E, Figure 26a", paper="≈ 1", sweep=sweep.TUNING)
 def ppo_clip(table: pl.DataFrame) -> Finding:
+    """No clip ε in [0.01, 100] substantially outperforms PPO's default."""
     return _sensitivity(table, "ppo", "clip")
 
 
-@claims.add(
-    "mpo-temperature",
-    "Appendix E, Figure 26b",
-    "No temperature η in [0.001, 1000] substantially outperforms MPO's default.",
-    paper="≈ 1",
-    sweep=sweep.TUNING,
-)
+@claims.add("Appendix E, Figure 26b", paper="≈ 1", sweep=sweep.TUNING)
 def mpo_temperature(table: pl.DataFrame) -> Finding:
+    """No temperature η in [0.001, 1000] substantially outperforms MPO's default."""
     return _sensitivity(table, "mpo", "temperature")

@@ -10,14 +10,10 @@ from delightful.weights import score_weight
 claims = ClaimBook("gate")
 
 
-@claims.add(
-    "blind",
-    "Section 7",
-    "For standard PG, ω = U is linear in advantage and blind to action probability; AWR and PMPO "
-    "set ω = f(U) for some increasing function of advantage, but remain blind to surprisal.",
-    paper="0",
-)
+@claims.add("Section 7", paper="0")
 def blind() -> Finding:
+    """For standard PG, ω = U is linear in advantage and blind to action probability; AWR and PMPO
+    set ω = f(U) for some increasing function of advantage, but remain blind to surprisal."""
     U = np.linspace(-2, 2, 81)
     spread = {}
     for name in ("pg", "pmpo", "awr"):
@@ -31,13 +27,9 @@ def blind() -> Finding:
     return found("largest change of ω from π = 0.9 to 0.01", largest, linear and largest == 0)
 
 
-@claims.add(
-    "asymmetry",
-    "Section 7",
-    "DG treats rare successes and rare failures asymmetrically.",
-    paper="≫ 1",
-)
+@claims.add("Section 7", paper="≫ 1")
 def asymmetry() -> Finding:
+    """DG treats rare successes and rare failures asymmetrically."""
     plus, minus = np.abs(score_weight(np.log([0.01, 0.01]), np.array([1.0, -1.0]), method="dg"))
     common = np.abs(score_weight(np.log([0.9, 0.9]), np.array([1.0, -1.0]), method="dg"))
     ratio = plus / minus
@@ -45,15 +37,13 @@ def asymmetry() -> Finding:
     return found("|ω| of a rare success over a rare failure", ratio, ratio > 10, note=note)
 
 
-@claims.add(
-    "trust-region",
-    "Section 7",
-    "Trust-region methods constrain or precondition the update, keeping ω in a narrow band "
-    "around U (here: PPO).",
-    paper="≤ 1.2",
-)
+@claims.add("Section 7", paper="≤ 1.2")
 def trust_region() -> Finding:
-    """ω/U under PPO over all ratios: where is it far from 1?"""
+    """Trust-region methods constrain or precondition the update, keeping ω in a narrow band around
+    U (here: PPO).
+
+    ω/U under PPO over all ratios: where is it far from 1?
+    """
     ratio = np.geomspace(0.01, 100, 401)
     log_prob = np.log(ratio) - 5
     old = np.full_like(ratio, -5.0)
@@ -74,14 +64,12 @@ def trust_region() -> Finding:
     )
 
 
-@claims.add(
-    "rare-clipped",
-    "Section 7",
-    "This limits large updates but also attenuates rare high-advantage events.",
-    paper="0",
-)
+@claims.add("Section 7", paper="0")
 def rare_clipped() -> Finding:
-    """A rare success whose probability has grown by half within the batch gets no more weight."""
+    """This limits large updates but also attenuates rare high-advantage events.
+
+    A rare success whose probability has grown by half within the batch gets no more weight.
+    """
     args = (np.log([0.015]), np.array([2.0]))
     weight = float(score_weight(*args, method="ppo", old_log_prob=np.log([0.01]))[0])
     dg = float(score_weight(*args, method="dg")[0])
@@ -89,14 +77,12 @@ def rare_clipped() -> Finding:
     return found("ω of PPO at π = 0.015, r = 1.5, U = 2", weight, weight == 0 and dg > 1, note=note)
 
 
-@claims.add(
-    "both-tails",
-    "Figure 13",
-    "PPO clips both tails through importance-ratio constraints.",
-    paper="0",
-)
+@claims.add("Figure 13", paper="0")
 def both_tails() -> Finding:
-    """ω/U beyond the clip: U > 0 at a ratio of 1.5, U < 0 at a ratio of 0.5; and the other way."""
+    """PPO clips both tails through importance-ratio constraints.
+
+    ω/U beyond the clip: U > 0 at a ratio of 1.5, U < 0 at a ratio of 0.5; and the other way.
+    """
     U, log_ratio = np.array([1.0, -1.0, 1.0, -1.0]), np.log([1.5, 0.5, 0.5, 1.5])
     omega = score_weight(log_ratio - 3, U, method="ppo", old_log_prob=np.full(4, -3.0))
     clipped = float(np.abs(omega[:2]).max())
@@ -105,15 +91,13 @@ def both_tails() -> Finding:
     return found("largest |ω| beyond the clip", clipped, clipped == 0 and passes, note=note)
 
 
-@claims.add(
-    "baseline",
-    "Section 7",
-    "Control-variate methods reduce gradient variance without changing the expected direction "
-    "(here: PG's baseline).",
-    paper="0",
-)
+@claims.add("Section 7", paper="0")
 def baseline() -> Finding:
-    """E[g] and the total variance of g under baselines 0, ½ and E[R]."""
+    """Control-variate methods reduce gradient variance without changing the expected direction
+    (here: PG's baseline).
+
+    E[g] and the total variance of g under baselines 0, ½ and E[R].
+    """
     policy = np.array([0.3, 0.5, 0.15, 0.05])
     means, variances = [], []
     for b in (0.0, 0.5, policy[0]):
@@ -128,14 +112,12 @@ def baseline() -> Finding:
     return found("largest change of E[g] with the baseline", moved, holds, note=note)
 
 
-@claims.add(
-    "no-ratio",
-    "Section 7",
-    "DG modulates ω using only the current policy and requires no importance ratios.",
-    paper="0",
-)
+@claims.add("Section 7", paper="0")
 def no_ratio() -> Finding:
-    """Which weights need the probabilities of the policy that acted?"""
+    """DG modulates ω using only the current policy and requires no importance ratios.
+
+    Which weights need the probabilities of the policy that acted?
+    """
     U, log_prob = grid()
     old = log_prob + 0.1
     change = {}

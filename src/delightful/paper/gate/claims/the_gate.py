@@ -15,14 +15,10 @@ claims = ClaimBook("gate")
 _TINY = 1e-12  # float64 equality, allowing for a few roundings
 
 
-@claims.add(
-    "breakthrough",
-    "Section 2.1",
-    "When a rare action has positive advantage the gate opens, w ≈ 1; when it has "
-    "negative advantage the gate closes, w ≈ 0.",
-    paper="≈ 1 and ≈ 0",
-)
+@claims.add("Section 2.1", paper="≈ 1 and ≈ 0")
 def breakthrough() -> Finding:
+    """When a rare action has positive advantage the gate opens, w ≈ 1; when it has negative
+    advantage the gate closes, w ≈ 0."""
     w = gate(np.log([0.01, 0.01]), np.array([1.0, -1.0]))
     deep = gate(np.log([1e-9, 1e-9]), np.array([1.0, -1.0]))
     holds = 0.9 < w[0] <= 1 and 0 <= w[1] < 0.1 and 1 - 1e-8 < deep[0] <= 1 and 0 <= deep[1] < 1e-8
@@ -31,26 +27,20 @@ def breakthrough() -> Finding:
     )
 
 
-@claims.add(
-    "favoured",
-    "Section 2.1",
-    "For actions the policy already favors, the surprisal is small, so the gate stays near ½.",
-    paper="≈ 0",
-)
+@claims.add("Section 2.1", paper="≈ 0")
 def favoured() -> Finding:
+    """For actions the policy already favors, the surprisal is small, so the gate stays near ½."""
     w = gate(np.log([0.99, 0.99]), np.array([1.0, -1.0]))
     distance = float(np.max(np.abs(w - 0.5)))
     return found("largest |w − ½| at π = 0.99, U = ±1", distance, distance < 0.01)
 
 
-@claims.add(
-    "operations",
-    "Section 2.2",
-    "Relative to PG, DG adds one sigmoid and one multiply per sample.",
-    paper="1",
-)
+@claims.add("Section 2.2", paper="1")
 def operations() -> Finding:
-    """Count what Algorithm 1 does per sample beyond PG, from its lines as code."""
+    """Relative to PG, DG adds one sigmoid and one multiply per sample.
+
+    Count what Algorithm 1 does per sample beyond PG, from its lines as code.
+    """
     import jax
     import jax.numpy as jnp
 
@@ -68,14 +58,12 @@ def operations() -> Finding:
     return found(measures, products, holds, partly=sigmoids == 1, note=note)
 
 
-@claims.add(
-    "maximiser",
-    "Appendix A",
-    "w* = σ(χ/η) is the unique global maximizer of χw + ηH(w).",
-    paper="0",
-)
+@claims.add("Appendix A", paper="0")
 def maximiser() -> Finding:
-    """Golden-section search of χw + ηH(w) against σ(χ/η); strict concavity makes it unique."""
+    """w* = σ(χ/η) is the unique global maximizer of χw + ηH(w).
+
+    Golden-section search of χw + ηH(w) against σ(χ/η); strict concavity makes it unique.
+    """
     worst, concave = 0.0, True
     for eta in (0.1, 1.0, 10.0):
         chi = np.linspace(-5 * eta, 5 * eta, 101)
@@ -93,13 +81,9 @@ def maximiser() -> Finding:
     return found("largest |argmax − σ(χ/η)|", worst, worst < 1e-6 and concave)
 
 
-@claims.add(
-    "softplus",
-    "Appendix A",
-    "The optimal value is the softplus potential Ψ_η(χ) = η log(1 + exp(χ/η)).",
-    paper="0",
-)
+@claims.add("Appendix A", paper="0")
 def softplus() -> Finding:
+    """The optimal value is the softplus potential Ψ_η(χ) = η log(1 + exp(χ/η))."""
     worst = 0.0
     for eta in (0.1, 1.0, 10.0):
         chi = np.linspace(-30 * eta, 30 * eta, 401)
@@ -111,25 +95,18 @@ def softplus() -> Finding:
     return found("largest |χw* + ηH(w*) − Ψ(χ)|/η", worst, worst < _TINY)
 
 
-@claims.add(
-    "saturation",
-    "Appendix A",
-    "The potential saturates for χ ≪ 0 and grows linearly for χ ≫ 0.",
-    paper="slopes 0 and 1",
-)
+@claims.add("Appendix A", paper="slopes 0 and 1")
 def saturation() -> Finding:
+    """The potential saturates for χ ≪ 0 and grows linearly for χ ≫ 0."""
     psi = theory.softplus_potential(np.array([-40.0, -20.0, 20.0, 40.0]), 1.0)
     left, right = psi[1] - psi[0], (psi[3] - psi[2]) / 20
     return found("slope of Ψ from χ = 20 to 40", right, abs(right - 1) < 1e-8 and abs(left) < 1e-8)
 
 
-@claims.add(
-    "hedonic",
-    "Appendix A",
-    "In the hedonic limit (η → ∞), w* → ½ for bounded χ, recovering standard PG up to a constant.",
-    paper="0",
-)
+@claims.add("Appendix A", paper="0")
 def hedonic() -> Finding:
+    """In the hedonic limit (η → ∞), w* → ½ for bounded χ, recovering standard PG up to a
+    constant."""
     U, log_prob = grid()
     exact = np.abs(gate(log_prob, U, temperature=np.inf) - 0.5)
     near = np.abs(score_weight(log_prob, U, method="dg", temperature=1e9) - U / 2).max()
@@ -138,13 +115,9 @@ def hedonic() -> Finding:
     return found("largest |ω − U/2| at η = 1e9", near, holds, note=note)
 
 
-@claims.add(
-    "enlightened",
-    "Appendix A",
-    "In the enlightened limit (η → 0), w* → 1[χ > 0], a hard gate.",
-    paper="0",
-)
+@claims.add("Appendix A", paper="0")
 def enlightened() -> Finding:
+    """In the enlightened limit (η → 0), w* → 1[χ > 0], a hard gate."""
     U, log_prob = grid()
     hard = (-U * log_prob > 0).astype(float)
     exact = np.max(np.abs(gate(log_prob, U, temperature=0.0) - hard))
@@ -154,14 +127,12 @@ def enlightened() -> Finding:
     return found("largest |w − 1[χ>0]| at η = 1e-6", near, exact == 0 and near < 1e-6, note=note)
 
 
-@claims.add(
-    "stationary",
-    "Section 2.2, App. A",
-    "Optimal policies are stationary points of DG for all η > 0.",
-    paper="0",
-)
+@claims.add("Section 2.2, App. A", paper="0")
 def stationary() -> Finding:
-    """Two equally good arms of five, any split between them: every sampled term is zero."""
+    """Optimal policies are stationary points of DG for all η > 0.
+
+    Two equally good arms of five, any split between them: every sampled term is zero.
+    """
     worst = 0.0
     for share in (0.1, 0.5, 0.9):
         policy = np.array([share, 1 - share, 0, 0, 0])
@@ -177,15 +148,13 @@ def stationary() -> Finding:
     return found("largest entry of ω·∇log π that can occur", worst, worst < _TINY, note=note)
 
 
-@claims.add(
-    "direction",
-    "Section 2.2",
-    "Because the gate reweights samples, DG changes the expected update direction, not "
-    "merely its variance.",
-    paper="> 0",
-)
+@claims.add("Section 2.2", paper="> 0")
 def direction() -> Finding:
-    """One bandit with unequal wrong actions: the angle between E[g_DG] and E[g_PG]."""
+    """Because the gate reweights samples, DG changes the expected update direction, not merely its
+    variance.
+
+    One bandit with unequal wrong actions: the angle between E[g_DG] and E[g_PG].
+    """
     policy = np.array([0.3, 0.5, 0.15, 0.05])
     advantage = np.eye(4)[0] - 0.5
     pg, dg = (

@@ -23,16 +23,13 @@ from delightful.paper.mnist.runs import (
 claims = ClaimBook("mnist")
 
 
-@claims.add(
-    "validation-tracks",
-    "Appendix B.1, Figure 14a",
-    "Validation error tracks training error closely for both PG and DG, indicating no overfitting.",
-    paper="≈ 1",
-    sweep=sweep.TEMPERATURE,
-)
+@claims.add("Appendix B.1, Figure 14a", paper="≈ 1", sweep=sweep.TEMPERATURE)
 def validation_tracks(table: pl.DataFrame) -> Finding:
-    """Validation over training error at the end. "Closely" is read as 0.8 to 1.25; "partly"
-    is validation error still within 2% of its lowest, so that training longer has done no harm."""
+    """Validation error tracks training error closely for both PG and DG, indicating no overfitting.
+
+    Validation over training error at the end. "Closely" is read as 0.8 to 1.25; "partly"
+    is validation error still within 2% of its lowest, so that training longer has done no harm.
+    """
     ratios, risen = {}, {}
     for name in ("pg", "dg"):
         train, val = (final(table, f"{split}_error", method=name) for split in ("train", "val"))
@@ -50,29 +47,21 @@ def validation_tracks(table: pl.DataFrame) -> Finding:
     return found(measures, ratios[far], holds, partly=partly, note=note)
 
 
-@claims.add(
-    "held-out-gain",
-    "Appendix B.1, Figure 14a",
-    "DG's gains persist on held-out data.",
-    paper="> 0",
-    sweep=sweep.TEMPERATURE,
-)
+@claims.add("Appendix B.1, Figure 14a", paper="> 0", sweep=sweep.TEMPERATURE)
 def held_out_gain(table: pl.DataFrame) -> Finding:
+    """DG's gains persist on held-out data."""
     pg, dg = pg_and_dg(at_end(main_runs(table)), "val_error")
     gap = lower(pg[:, 0], dg[:, 0])
     note = f"PG {pg.mean():.4f}, DG {dg.mean():.4f}"
     return found("final validation error, PG − DG", gap, gap.low > 0, note=note)
 
 
-@claims.add(
-    "temperature",
-    "Appendix B.1, Figure 14b",
-    "The optimal temperature η ≈ 1 is consistent across train and validation.",
-    paper="1",
-    sweep=sweep.TEMPERATURE,
-)
+@claims.add("Appendix B.1, Figure 14b", paper="1", sweep=sweep.TEMPERATURE)
 def temperature(table: pl.DataFrame) -> Finding:
-    """The best η on each split; "≈ 1" is read as ½ to 2, "partly" if only on one split."""
+    """The optimal temperature η ≈ 1 is consistent across train and validation.
+
+    The best η on each split; "≈ 1" is read as ½ to 2, "partly" if only on one split.
+    """
     splits = ("train", "val")
     errors = {split: by_grid(table, "dg", "temperature", f"{split}_error") for split in splits}
     train, val = (best(errors[split]) for split in splits)
@@ -93,14 +82,9 @@ def _plain(table: pl.DataFrame, method: str) -> np.ndarray:
     return final(table, method=method, entropy=0.0)
 
 
-@claims.add(
-    "beats-entropy",
-    "Appendix B.2, Figure 15",
-    "DG achieves a lower error floor than any entropy-regularized baseline.",
-    paper="> 0",
-    sweep=sweep.ENTROPY,
-)
+@claims.add("Appendix B.2, Figure 15", paper="> 0", sweep=sweep.ENTROPY)
 def beats_entropy(table: pl.DataFrame) -> Finding:
+    """DG achieves a lower error floor than any entropy-regularized baseline."""
     errors, dg = _with_bonus(table), _plain(table, "dg")
     bonus = best(errors)
     gap = lower(errors[bonus], dg)
@@ -108,17 +92,14 @@ def beats_entropy(table: pl.DataFrame) -> Finding:
     return found(f"best bonus ({bonus:g}) − DG in final error", gap, gap.low > 0, note=note)
 
 
-@claims.add(
-    "entropy-is-sensitive",
-    "Appendix B.2, Figure 15",
-    "Entropy regularization is sensitive: a small coefficient gives negligible benefit, a large "
-    "one collapses performance.",
-    paper="≈ 1 and ≫ 1",
-    sweep=sweep.ENTROPY,
-)
+@claims.add("Appendix B.2, Figure 15", paper="≈ 1 and ≫ 1", sweep=sweep.ENTROPY)
 def entropy_is_sensitive(table: pl.DataFrame) -> Finding:
-    """Error at the largest coefficient over plain PG's (a collapse: twice or more), and at the
-    smallest (a negligible benefit: less than a tenth lower, or none at all)."""
+    """Entropy regularization is sensitive: a small coefficient gives negligible benefit, a large
+    one collapses performance.
+
+    Error at the largest coefficient over plain PG's (a collapse: twice or more), and at the
+    smallest (a negligible benefit: less than a tenth lower, or none at all).
+    """
     errors, pg = _with_bonus(table), _plain(table, "pg")
     small, large = (bootstrap_ratio(errors[c], pg) for c in (min(errors), max(errors)))
     collapses, negligible = large.low >= 2, small.value >= 0.9
@@ -127,15 +108,12 @@ def entropy_is_sensitive(table: pl.DataFrame) -> Finding:
     return found(measures, large, collapses and negligible, partly=collapses, note=note)
 
 
-@claims.add(
-    "wide-temperature",
-    "Appendix B.2, Figure 15",
-    "DG maintains its advantage over entropy regularization across a wide range of η.",
-    paper="wide",
-    sweep=sweep.ENTROPY,
-)
+@claims.add("Appendix B.2, Figure 15", paper="wide", sweep=sweep.ENTROPY)
 def wide_temperature(table: pl.DataFrame) -> Finding:
-    """How far η can grow with DG staying below the best bonus, as a factor; "wide" is a decade."""
+    """DG maintains its advantage over entropy regularization across a wide range of η.
+
+    How far η can grow with DG staying below the best bonus, as a factor; "wide" is a decade.
+    """
     bonus = _with_bonus(table)
     heats = by_grid(table, "dg", "temperature")
     below = {eta: lower(bonus[best(bonus)], runs).low > 0 for eta, runs in heats.items()}

@@ -29,10 +29,9 @@ def gap_closed(table: pl.DataFrame, metric: str, **where: object) -> Estimate:
     return bootstrap_ratio(pg - dg, pg - ce)
 
 
-@claims.add(
-    "faster", "Section 3, Figure 2", "DG learns faster than PG.", paper="> 0", sweep=sweep.CURVES
-)
+@claims.add("Section 3, Figure 2", paper="> 0", sweep=sweep.CURVES)
 def faster(table: pl.DataFrame) -> Finding:
+    """DG learns faster than PG."""
     pg, dg = pg_and_dg(main_runs(table), "train_error")
     gap = lower(pg.mean(1), dg.mean(1))
     first = float(np.mean(dg.mean(0) < pg.mean(0)))
@@ -40,15 +39,12 @@ def faster(table: pl.DataFrame) -> Finding:
     return found("error averaged over training, PG − DG", gap, gap.low > 0, note=note)
 
 
-@claims.add(
-    "half-the-gap",
-    "Section 3, Figure 2",
-    "DG closes roughly half the gap between PG and supervised cross-entropy.",
-    paper="≈ 0.5",
-    sweep=sweep.CURVES,
-)
+@claims.add("Section 3, Figure 2", paper="≈ 0.5", sweep=sweep.CURVES)
 def half_the_gap(table: pl.DataFrame) -> Finding:
-    """At the end of training; "roughly half" is read as 0.4 to 0.6, "partly" as 0.25 to 0.75."""
+    """DG closes roughly half the gap between PG and supervised cross-entropy.
+
+    At the end of training; "roughly half" is read as 0.4 to 0.6, "partly" as 0.25 to 0.75.
+    """
     parts = {name: gap_closed(table, metric) for metric, name in _ERRORS.items()}
     main = parts["training, drawn"]
     pg, ce = final(table, method="pg", samples=1), final(table, method="ce", samples=0)
@@ -84,15 +80,11 @@ def _worst(gaps: Gaps, what: str, holds: bool, *, partly: bool = False, more: st
     return found(f"{what} ({worst})", gaps[worst], holds, partly=partly, note=note)
 
 
-@claims.add(
-    "pg-reaches-floor",
-    "Section 3, Figure 3",
-    "As S increases, PG converges from above to the error floor set by the exact PG oracle.",
-    paper="0",
-    sweep=sweep.LIMIT,
-)
+@claims.add("Section 3, Figure 3", paper="0", sweep=sweep.LIMIT)
 def pg_reaches_floor(table: pl.DataFrame) -> Finding:
-    """The share of PG's excess error at S = 1 over the floor that is left at the largest S.
+    """As S increases, PG converges from above to the error floor set by the exact PG oracle.
+
+    The share of PG's excess error at S = 1 over the floor that is left at the largest S.
 
     It holds if PG falls with every S, is above the floor at S = 1, and a tenth or less is left.
     """
@@ -112,15 +104,12 @@ def pg_reaches_floor(table: pl.DataFrame) -> Finding:
     return found(measures, left[farthest], holds, partly=above and most <= 0.25, note=note)
 
 
-@claims.add(
-    "dg-below-floor",
-    "Section 3, Figure 3",
-    "DG surpasses the PG-oracle floor for every baseline.",
-    paper="> 0",
-    sweep=sweep.LIMIT,
-)
+@claims.add("Section 3, Figure 3", paper="> 0", sweep=sweep.LIMIT)
 def dg_below_floor(table: pl.DataFrame) -> Finding:
-    """How far below the floor DG ends at the largest S, at the baseline where it is least."""
+    """DG surpasses the PG-oracle floor for every baseline.
+
+    How far below the floor DG ends at the largest S, at the baseline where it is least.
+    """
     floor = _floor(table)
     gaps, first = {}, []
     for baseline, runs in _by_baseline(table, "dg").items():
@@ -136,16 +125,13 @@ def dg_below_floor(table: pl.DataFrame) -> Finding:
     )
 
 
-@claims.add(
-    "one-sample-is-enough",
-    "Section 3, Figure 3",
-    "With the expected baseline, DG at S = 1 already matches the level that PG approaches only as "
-    "S → ∞.",
-    paper="≈ 1",
-    sweep=sweep.LIMIT,
-)
+@claims.add("Section 3, Figure 3", paper="≈ 1", sweep=sweep.LIMIT)
 def one_sample_is_enough(table: pl.DataFrame) -> Finding:
-    """DG's final error at S = 1 over the floor; a match is at most 5% above, "partly" 20%."""
+    """With the expected baseline, DG at S = 1 already matches the level that PG approaches only as
+    S → ∞.
+
+    DG's final error at S = 1 over the floor; a match is at most 5% above, "partly" 20%.
+    """
     dg = final(table, method="dg", baseline="expected", samples=1)
     ratio = bootstrap_ratio(dg, _floor(table))
     note = f"DG {dg.mean():.4f}, PG oracle {_floor(table).mean():.4f}"
@@ -153,18 +139,13 @@ def one_sample_is_enough(table: pl.DataFrame) -> Finding:
     return found(measures, ratio, ratio.value <= 1.05, partly=ratio.value <= 1.2, note=note)
 
 
-@claims.add(
-    "gain-persists",
-    "Section 3, Figure 3",
-    "DG's gain over PG persists at large S, so it cannot be explained by variance reduction alone.",
-    paper="> 0",
-    sweep=sweep.LIMIT,
-)
+@claims.add("Section 3, Figure 3", paper="> 0", sweep=sweep.LIMIT)
 def gain_persists(table: pl.DataFrame) -> Finding:
+    """DG's gain over PG persists at large S, so it cannot be explained by variance reduction
+    alone."""
     pg, dg = (_by_baseline(table, method) for method in ("pg", "dg"))
     gaps = {name: lower(runs[max(runs)], dg[name][max(runs)]) for name, runs in pg.items()}
-    holds = positive(gaps)
-    return _worst(gaps, "PG − DG in final error at the largest S", holds)
+    return _worst(gaps, "PG − DG in final error at the largest S", positive(gaps))
 
 
 def _advantage(table: pl.DataFrame, oracle: str, samples: int) -> np.ndarray:
@@ -180,14 +161,9 @@ def _one_and_many(table: pl.DataFrame) -> tuple[int, int]:
     return samples[0], samples[-1]
 
 
-@claims.add(
-    "variance-effect",
-    "Section 3, Figure 4a",
-    "Against g*_PG, DG's advantage in alignment shrinks at S = 100.",
-    paper="> 0",
-    sweep=sweep.ALIGNMENT,
-)
+@claims.add("Section 3, Figure 4a", paper="> 0", sweep=sweep.ALIGNMENT)
 def variance_effect(table: pl.DataFrame) -> Finding:
+    """Against g*_PG, DG's advantage in alignment shrinks at S = 100."""
     one, many = _one_and_many(table)
     before, after = (_advantage(table, "pg", s) for s in (one, many))
     gap = lower(before, after)
@@ -198,14 +174,9 @@ def variance_effect(table: pl.DataFrame) -> Finding:
     return found("loss of DG's advantage, in 1 − cos", gap, holds, note=note)
 
 
-@claims.add(
-    "directional-effect",
-    "Section 3, Figure 4b",
-    "Against g*_CE, DG's advantage in alignment persists at S = 100.",
-    paper="> 0",
-    sweep=sweep.ALIGNMENT,
-)
+@claims.add("Section 3, Figure 4b", paper="> 0", sweep=sweep.ALIGNMENT)
 def directional_effect(table: pl.DataFrame) -> Finding:
+    """Against g*_CE, DG's advantage in alignment persists at S = 100."""
     one, many = _one_and_many(table)
     before, after = (_advantage(table, "ce", s) for s in (one, many))
     gap = bootstrap_difference(after, np.zeros_like(after), paired=True)

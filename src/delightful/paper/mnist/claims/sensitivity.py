@@ -39,51 +39,33 @@ def _everywhere(table: pl.DataFrame, field: str, symbol: str) -> Finding:
     return found(measures, gaps[worst], bool(wins == 1), partly=partly, note=note)
 
 
-@claims.add(
-    "learning-rates",
-    "Appendix B.3, Figure 16",
-    "DG consistently outperforms PG across the effective range of learning rates, 10⁻⁴ to 10⁻³.",
-    paper="> 0",
-    sweep=sweep.RATE,
-)
+@claims.add("Appendix B.3, Figure 16", paper="> 0", sweep=sweep.RATE)
 def learning_rates(table: pl.DataFrame) -> Finding:
+    """DG consistently outperforms PG across the effective range of learning rates, 10⁻⁴ to 10⁻³."""
     effective = table.filter(pl.col("learning_rate").is_between(0.99e-4, 1.01e-3))
     if effective.is_empty():
         raise NotMeasuredError("it needs learning rates from 1e-4 to 1e-3")
     return _everywhere(effective, "learning_rate", "rate")
 
 
-@claims.add(
-    "all-learning-rates",
-    "Appendix B.3, Figure 16 (caption)",
-    "DG outperforms PG across all baselines and learning rates, 10⁻⁵ to 10⁻².",
-    paper="> 0",
-    sweep=sweep.RATE,
-)
+@claims.add("Appendix B.3, Figure 16 (caption)", paper="> 0", sweep=sweep.RATE)
 def all_learning_rates(table: pl.DataFrame) -> Finding:
+    """DG outperforms PG across all baselines and learning rates, 10⁻⁵ to 10⁻²."""
     return _everywhere(table, "learning_rate", "rate")
 
 
-@claims.add(
-    "batch-sizes",
-    "Appendix B.4, Figure 17",
-    "DG maintains its advantage across all batch sizes, 1 to 1000.",
-    paper="> 0",
-    sweep=sweep.BATCH,
-)
+@claims.add("Appendix B.4, Figure 17", paper="> 0", sweep=sweep.BATCH)
 def batch_sizes(table: pl.DataFrame) -> Finding:
+    """DG maintains its advantage across all batch sizes, 1 to 1000."""
     return _everywhere(table, "batch", "B")
 
 
-@claims.add(
-    "larger-batches",
-    "Appendix B.4",
-    "Larger batches reduce gradient variance and improve both methods.",
-    paper="> 0",
-    sweep=sweep.BATCH,
-)
+@claims.add("Appendix B.4", paper="> 0", sweep=sweep.BATCH)
 def larger_batches(table: pl.DataFrame) -> Finding:
-    """The smallest fall of the final error from one batch size to the next, equal steps only."""
+    """Larger batches reduce gradient variance and improve both methods.
+
+    The smallest fall of the final error from one batch size to the next, equal steps only.
+    """
     same = table.filter(pl.col("steps") == pl.col("steps").max())
     falls = {}
     for method in ("pg", "dg"):
@@ -99,26 +81,18 @@ def larger_batches(table: pl.DataFrame) -> Finding:
     return found(measures, falls[worst], positive(falls), note=listed(falls))
 
 
-@claims.add(
-    "widths",
-    "Appendix B.5, Figure 18",
-    "DG achieves lower error at every width, 1 to 2048.",
-    paper="> 0",
-    sweep=sweep.WIDTH,
-)
+@claims.add("Appendix B.5, Figure 18", paper="> 0", sweep=sweep.WIDTH)
 def widths(table: pl.DataFrame) -> Finding:
+    """DG achieves lower error at every width, 1 to 2048."""
     return _everywhere(table, "width", "W")
 
 
-@claims.add(
-    "sweet-spot",
-    "Appendix B.5, Figure 18",
-    "Both methods exhibit a sweet spot in capacity.",
-    paper="inside",
-    sweep=sweep.WIDTH,
-)
+@claims.add("Appendix B.5, Figure 18", paper="inside", sweep=sweep.WIDTH)
 def sweet_spot(table: pl.DataFrame) -> Finding:
-    """Whether the best width lies inside the range, error rising again towards the widest."""
+    """Both methods exhibit a sweet spot in capacity.
+
+    Whether the best width lies inside the range, error rising again towards the widest.
+    """
     if table["steps"].n_unique() > 1:
         raise NotMeasuredError("at the quick scale the widest networks have fewer steps")
     errors = {m: by_value(table, "width", method=m) for m in ("pg", "dg")}
@@ -131,14 +105,9 @@ def sweet_spot(table: pl.DataFrame) -> Finding:
     return found(measures, dg, all(inside), partly=any(inside), note=note)
 
 
-@claims.add(
-    "additive",
-    "Appendix B.6, Figure 19a",
-    "Additive mixtures (1−α)U + αℓ consistently underperform the multiplicative form.",
-    paper="> 0",
-    sweep=sweep.STRUCTURE,
-)
+@claims.add("Appendix B.6, Figure 19a", paper="> 0", sweep=sweep.STRUCTURE)
 def additive(table: pl.DataFrame) -> Finding:
+    """Additive mixtures (1−α)U + αℓ consistently underperform the multiplicative form."""
     errors, dg = by_grid(table, "additive", "alpha"), final(table, method="dg")
     alpha = best(errors)
     gap = lower(errors[alpha], dg)
@@ -146,16 +115,13 @@ def additive(table: pl.DataFrame) -> Finding:
     return found(f"best mixture (α = {alpha:g}) − DG in final error", gap, gap.low > 0, note=note)
 
 
-@claims.add(
-    "exponent",
-    "Appendix B.6, Figure 19b",
-    "The optimal surprisal exponent is exactly β = 1; deviations in either direction degrade "
-    "performance.",
-    paper="1",
-    sweep=sweep.STRUCTURE,
-)
+@claims.add("Appendix B.6, Figure 19b", paper="1", sweep=sweep.STRUCTURE)
 def exponent(table: pl.DataFrame) -> Finding:
-    """The best β. It holds if every other is clearly worse, "partly" if none is clearly better."""
+    """The optimal surprisal exponent is exactly β = 1; deviations in either direction degrade
+    performance.
+
+    The best β. It holds if every other is clearly worse, "partly" if none is clearly better.
+    """
     errors = by_grid(table, "exponent", "beta")
     if 1.0 not in errors or len(errors) < 2:
         raise NotMeasuredError("it compares β = 1 with others")
@@ -168,16 +134,13 @@ def exponent(table: pl.DataFrame) -> Finding:
     return found("best β", best(errors), holds, partly=partly, note=note)
 
 
-@claims.add(
-    "depth",
-    "Appendix B, Setup",
-    "The policy is a two-layer MLP (here: with one hidden layer instead of two, does DG still "
-    "close roughly half the gap?).",
-    paper="≈ 0.5",
-    sweep=sweep.DEPTH,
-)
+@claims.add("Appendix B, Setup", paper="≈ 0.5", sweep=sweep.DEPTH)
 def depth(table: pl.DataFrame) -> Finding:
-    """The part of the gap closed with one hidden layer, with two in the note."""
+    """The policy is a two-layer MLP (here: with one hidden layer instead of two, does DG still
+    close roughly half the gap?).
+
+    The part of the gap closed with one hidden layer, with two in the note.
+    """
     closed = {n: gap_closed(table, "train_error", layers=n) for n in (1, 2)}
     floors = {n: final(table, method="pg", samples=0, layers=n).mean() for n in (1, 2)}
     dg = {n: final(table, method="dg", samples=1, layers=n).mean() for n in (1, 2)}

@@ -61,14 +61,9 @@ def over_dg(metric: str) -> Callable[[pl.DataFrame], Gaps]:
     return gaps
 
 
-@claims.add(
-    "faster",
-    "Section 5, Figure 8",
-    "DG converges faster than all baselines.",
-    paper="> 0",
-    sweep=sweep.CURVES,
-)
+@claims.add("Section 5, Figure 8", paper="> 0", sweep=sweep.CURVES)
 def faster(table: pl.DataFrame) -> Finding:
+    """DG converges faster than all baselines."""
     return both_ways(table, "average error, baseline − DG", over_dg("regret"))
 
 
@@ -83,14 +78,9 @@ def last_errors(table: pl.DataFrame, *, enough: bool = True) -> Finding:
     return both_ways(table, "error, baseline − DG", gaps, enough=enough, note=note)
 
 
-@claims.add(
-    "lower-error",
-    "Section 5, Figure 8",
-    "DG reaches lower sequence error than all baselines.",
-    paper="> 0",
-    sweep=sweep.CURVES,
-)
+@claims.add("Section 5, Figure 8", paper="> 0", sweep=sweep.CURVES)
 def lower_error(table: pl.DataFrame) -> Finding:
+    """DG reaches lower sequence error than all baselines."""
     return last_errors(table)
 
 
@@ -127,27 +117,17 @@ def _rise(table: pl.DataFrame, field: str) -> Finding:
     return both_ways(table, "rise of the error, baseline − DG", gaps, note=note)
 
 
-@claims.add(
-    "graceful-length",
-    "Section 5, Figure 9a",
-    "With the horizon, baseline performance deteriorates rapidly beyond a threshold, whereas DG "
-    "degrades much more gracefully.",
-    paper="> 0",
-    sweep=sweep.SCALING,
-)
+@claims.add("Section 5, Figure 9a", paper="> 0", sweep=sweep.SCALING)
 def graceful_length(table: pl.DataFrame) -> Finding:
+    """With the horizon, baseline performance deteriorates rapidly beyond a threshold, whereas DG
+    degrades much more gracefully."""
     return _rise(table, "length")
 
 
-@claims.add(
-    "graceful-vocabulary",
-    "Section 5, Figure 9b",
-    "With the vocabulary, baseline performance deteriorates rapidly beyond a threshold, whereas "
-    "DG degrades much more gracefully.",
-    paper="> 0",
-    sweep=sweep.SCALING,
-)
+@claims.add("Section 5, Figure 9b", paper="> 0", sweep=sweep.SCALING)
 def graceful_vocabulary(table: pl.DataFrame) -> Finding:
+    """With the vocabulary, baseline performance deteriorates rapidly beyond a threshold, whereas DG
+    degrades much more gracefully."""
     return _rise(table, "vocabulary")
 
 
@@ -185,38 +165,25 @@ def _exponent(table: pl.DataFrame, field: str) -> Finding:
     )
 
 
-@claims.add(
-    "exponent-length",
-    "Section 5, Figure 9c",
-    "DG achieves a smaller scaling exponent in the horizon.",
-    paper="> 0",
-    sweep=sweep.SCALING,
-)
+@claims.add("Section 5, Figure 9c", paper="> 0", sweep=sweep.SCALING)
 def exponent_length(table: pl.DataFrame) -> Finding:
+    """DG achieves a smaller scaling exponent in the horizon."""
     return _exponent(table, "length")
 
 
-@claims.add(
-    "exponent-vocabulary",
-    "Section 5, Figure 9d",
-    "DG achieves a smaller scaling exponent in the vocabulary.",
-    paper="> 0",
-    sweep=sweep.SCALING,
-)
+@claims.add("Section 5, Figure 9d", paper="> 0", sweep=sweep.SCALING)
 def exponent_vocabulary(table: pl.DataFrame) -> Finding:
+    """DG achieves a smaller scaling exponent in the vocabulary."""
     return _exponent(table, "vocabulary")
 
 
-@claims.add(
-    "power-law",
-    "Section 5, Figure 9c–d",
-    "The log-log plots reveal approximate power-law scaling.",
-    paper="≈ 1",
-    sweep=sweep.SCALING,
-)
+@claims.add("Section 5, Figure 9c–d", paper="≈ 1", sweep=sweep.SCALING)
 def power_law(table: pl.DataFrame) -> Finding:
-    """R² of the line through the mean log errors after as many episodes; "approximate" is at least
-    0.9 for every method and size, "partly" for half of them."""
+    """The log-log plots reveal approximate power-law scaling.
+
+    R² of the line through the mean log errors after as many episodes; "approximate" is at least
+    0.9 for every method and size, "partly" for half of them.
+    """
     fits = {}
     for field, symbol in SIZES.items():
         for spec, by_size in _errors(ends(table), field).items():

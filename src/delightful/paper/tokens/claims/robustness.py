@@ -16,16 +16,13 @@ from delightful.paper.tokens.runs import at_equal_updates, by_seed, ends, rivals
 claims = ClaimBook("tokens")
 
 
-@claims.add(
-    "learning-rates",
-    "Appendix D.2, Figure 21a",
-    "DG consistently outperforms baselines over a wide effective range of learning rates.",
-    paper="> 0",
-    sweep=sweep.RATE,
-)
+@claims.add("Appendix D.2, Figure 21a", paper="> 0", sweep=sweep.RATE)
 def learning_rates(table: pl.DataFrame) -> Finding:
-    """Regret of the best baseline − DG at each rate; "partly" also if DG is clearly the best at
-    half of the rates or more, per gradient step."""
+    """DG consistently outperforms baselines over a wide effective range of learning rates.
+
+    Regret of the best baseline − DG at each rate; "partly" also if DG is clearly the best at
+    half of the rates or more, per gradient step.
+    """
     rates = sorted(table["learning_rate"].unique().to_list())
     if len(rates) < 2:
         raise NotMeasuredError("it needs runs at several learning rates")
@@ -58,15 +55,12 @@ def _margin(rows: pl.DataFrame, **where: Any) -> Estimate:
     return lower(runs[best], runs["dg"])
 
 
-@claims.add(
-    "extended",
-    "Appendix D.2, Figure 21b",
-    "Extended to K = 10,000, baselines do not catch up.",
-    paper="> 0",
-    sweep=sweep.EXTENDED,
-)
+@claims.add("Appendix D.2, Figure 21b", paper="> 0", sweep=sweep.EXTENDED)
 def extended(table: pl.DataFrame) -> Finding:
-    """At most "partly" for shorter runs than the paper's."""
+    """Extended to K = 10,000, baselines do not catch up.
+
+    At most "partly" for shorter runs than the paper's.
+    """
     return last_errors(table, enough=min(table["steps"].to_list()) >= 10 * sweep.K)
 
 
@@ -79,16 +73,13 @@ def _variants(rows: pl.DataFrame) -> list[Variant]:
     return kinds
 
 
-@claims.add(
-    "every-variant",
-    "Section 5, Appendix D.3, Figure 23",
-    "DG achieves the lowest regret in every setting.",
-    paper="> 0",
-    sweep=sweep.VARIANTS,
-)
+@claims.add("Section 5, Appendix D.3, Figure 23", paper="> 0", sweep=sweep.VARIANTS)
 def every_variant(table: pl.DataFrame) -> Finding:
-    """Regret of the best baseline − DG in each; "partly" also if DG is clearly the best in half of
-    them or more, per gradient step."""
+    """DG achieves the lowest regret in every setting.
+
+    Regret of the best baseline − DG in each; "partly" also if DG is clearly the best in half of
+    them or more, per gradient step.
+    """
 
     def gaps(rows: pl.DataFrame) -> Gaps:
         return {f"{t}, {r}": _margin(rows, task=t, reward=r) for t, r in _variants(table)}
@@ -96,16 +87,13 @@ def every_variant(table: pl.DataFrame) -> Finding:
     return both_ways(table, "regret, best baseline − DG", gaps, nearly=_at_half)
 
 
-@claims.add(
-    "sequential-gap",
-    "Appendix D.3, Figure 23",
-    "The gap is often larger in the harder Sequential settings.",
-    paper="> 0.5",
-    sweep=sweep.VARIANTS,
-)
+@claims.add("Appendix D.3, Figure 23", paper="> 0.5", sweep=sweep.VARIANTS)
 def sequential_gap(table: pl.DataFrame) -> Finding:
-    """In which share of the tasks DG's margin over the best baseline, per gradient step, is larger
-    with Sequential reward than with Bag-of-Tokens; "often" is more than half, "partly" half."""
+    """The gap is often larger in the harder Sequential settings.
+
+    In which share of the tasks DG's margin over the best baseline, per gradient step, is larger
+    with Sequential reward than with Bag-of-Tokens; "often" is more than half, "partly" half.
+    """
     rows = at_equal_updates(table)
     variants = _variants(rows)
     larger, notes = [], []

@@ -60,11 +60,11 @@ def _near(what: str, runs: np.ndarray, low: float, high: float, note: str = "") 
     return found(what, value, holds, partly=partly, note=note)
 
 
-@claims.add(
-    "tuned-dg", "Appendix D.1", "DG's regret is below 0.01.", paper="< 0.01", sweep=sweep.CURVES
-)
+@claims.add("Appendix D.1", paper="< 0.01", sweep=sweep.CURVES)
 def tuned_dg(table: pl.DataFrame) -> Finding:
-    """The average error over training; "partly" if it is below 0.03, what the paper gives PPO.
+    """DG's regret is below 0.01.
+
+    The average error over training; "partly" if it is below 0.03, what the paper gives PPO.
 
     Beside the additive mixtures the paper gives ≈ 0.04 for what is the same run here.
     """
@@ -72,15 +72,12 @@ def tuned_dg(table: pl.DataFrame) -> Finding:
     return found("DG's regret", value, value.value < 0.01, partly=value.value < 0.03)
 
 
-@claims.add(
-    "tuned-ppo",
-    "Appendix D.1, Figure 20a",
-    "The best-tuned PPO has regret ≈ 0.03.",
-    paper="≈ 0.03",
-    sweep=sweep.TUNING,
-)
+@claims.add("Appendix D.1, Figure 20a", paper="≈ 0.03", sweep=sweep.TUNING)
 def tuned_ppo(table: pl.DataFrame) -> Finding:
-    """ "≈ 0.03" is read as 0.02 to 0.045, "partly" as half to twice that."""
+    """The best-tuned PPO has regret ≈ 0.03.
+
+    "≈ 0.03" is read as 0.02 to 0.045, "partly" as half to twice that.
+    """
     grid = _grid(ends(_at_paper_length(table)), "ppo", "clip")
     at = _best(grid)
     return _near("regret of the best PPO", grid[at], 0.02, 0.045, _ppo(at))
@@ -94,29 +91,23 @@ def _pmpo(at: tuple[float, ...]) -> str:
     return f"at {_setting(('α', 'β', 'passes'), at)}"
 
 
-@claims.add(
-    "tuned-pmpo",
-    "Appendix D.1, Figure 20b",
-    "The best-tuned PMPO has regret ≈ 0.08.",
-    paper="≈ 0.08",
-    sweep=sweep.TUNING,
-)
+@claims.add("Appendix D.1, Figure 20b", paper="≈ 0.08", sweep=sweep.TUNING)
 def tuned_pmpo(table: pl.DataFrame) -> Finding:
-    """ "≈ 0.08" is read as 0.055 to 0.12, "partly" as half to twice that."""
+    """The best-tuned PMPO has regret ≈ 0.08.
+
+    "≈ 0.08" is read as 0.055 to 0.12, "partly" as half to twice that.
+    """
     grid = _grid(ends(_at_paper_length(table)), "pmpo", "preference")
     at = _best(grid)
     return _near("regret of the best PMPO", grid[at], 0.055, 0.12, _pmpo(at))
 
 
-@claims.add(
-    "tuning-does-not-help",
-    "Appendix D.1, Figure 20",
-    "Even the best-tuned PPO and PMPO lag behind DG.",
-    paper="> 0",
-    sweep=sweep.TUNING,
-)
+@claims.add("Appendix D.1, Figure 20", paper="> 0", sweep=sweep.TUNING)
 def tuning_does_not_help(table: pl.DataFrame) -> Finding:
-    """The best of each grid − DG in regret."""
+    """Even the best-tuned PPO and PMPO lag behind DG.
+
+    The best of each grid − DG in regret.
+    """
     grids = {"ppo": "clip", "pmpo": "preference"}
 
     def gaps(rows: pl.DataFrame) -> Gaps:
@@ -136,16 +127,13 @@ def _ppo_grid(table: pl.DataFrame) -> Grid:
     return {at: runs for at, runs in grid.items() if at[2] == most}
 
 
-@claims.add(
-    "ppo-clip",
-    "Appendix D.1, Figure 20a",
-    "PPO is insensitive to ε.",
-    paper="≈ 1",
-    sweep=sweep.TUNING,
-)
+@claims.add("Appendix D.1, Figure 20a", paper="≈ 1", sweep=sweep.TUNING)
 def ppo_clip(table: pl.DataFrame) -> Finding:
-    """Regret at the worst ε over that at the best, without KL penalty; insensitive is up to 1.25
-    where the largest ε is four times the smallest or more, "partly" up to 1.5."""
+    """PPO is insensitive to ε.
+
+    Regret at the worst ε over that at the best, without KL penalty; insensitive is up to 1.25
+    where the largest ε is four times the smallest or more, "partly" up to 1.5.
+    """
     grid = {at: runs for at, runs in _ppo_grid(table).items() if at[1] == 0}
     if len(grid) < 2:
         raise NotMeasuredError("it needs runs of ppo without KL penalty at several clips")
@@ -158,16 +146,13 @@ def ppo_clip(table: pl.DataFrame) -> Finding:
     return found("regret at the worst ε over the best", ratio, holds, partly=partly, note=note)
 
 
-@claims.add(
-    "ppo-kl",
-    "Appendix D.1, Figure 20a",
-    "The KL penalty does not help PPO on this deterministic task.",
-    paper="≥ 0",
-    sweep=sweep.TUNING,
-)
+@claims.add("Appendix D.1, Figure 20a", paper="≥ 0", sweep=sweep.TUNING)
 def ppo_kl(table: pl.DataFrame) -> Finding:
-    """Regret averaged over the ε that have every penalty, at the best penalty − without; it helps
-    if that is clearly below 0."""
+    """The KL penalty does not help PPO on this deterministic task.
+
+    Regret averaged over the ε that have every penalty, at the best penalty − without; it helps
+    if that is clearly below 0.
+    """
     grid = _ppo_grid(table)
     penalties = sorted({at[1] for at in grid})
     clips = [{at[0] for at in grid if at[1] == b} for b in penalties]
@@ -186,16 +171,13 @@ def ppo_kl(table: pl.DataFrame) -> Finding:
     return found(f"regret at β = {best:g} − without", gap, not helps, note=note)
 
 
-@claims.add(
-    "pmpo-boundary",
-    "Appendix D.1, Figure 20b",
-    "For PMPO, boundary values (α ≈ 0 or 1) outperform intermediate values.",
-    paper="> 0",
-    sweep=sweep.TUNING,
-)
+@claims.add("Appendix D.1, Figure 20b", paper="> 0", sweep=sweep.TUNING)
 def pmpo_boundary(table: pl.DataFrame) -> Finding:
-    """Best regret at 0 < α < 1 − best at α = 0 or 1, over the penalties and passes that both have
-    been run with."""
+    """For PMPO, boundary values (α ≈ 0 or 1) outperform intermediate values.
+
+    Best regret at 0 < α < 1 − best at α = 0 or 1, over the penalties and passes that both have
+    been run with.
+    """
     grid = _grid(ends(table), "pmpo", "preference")
     edge = {at: runs for at, runs in grid.items() if at[0] in (0, 1)}
     inner = {at: runs for at, runs in grid.items() if 0 < at[0] < 1}
@@ -214,41 +196,30 @@ def _mixtures(table: pl.DataFrame) -> Grid:
     return _grid(ends(table), "additive", "alpha", "temperature")
 
 
-@claims.add(
-    "best-additive",
-    "Appendix D.4, Figure 24",
-    "The best additive mixture achieves regret ≈ 0.1.",
-    paper="≈ 0.1",
-    sweep=sweep.ADDITIVE,
-)
+@claims.add("Appendix D.4, Figure 24", paper="≈ 0.1", sweep=sweep.ADDITIVE)
 def best_additive(table: pl.DataFrame) -> Finding:
-    """ "≈ 0.1" is read as 0.07 to 0.14, "partly" as half to twice that."""
+    """The best additive mixture achieves regret ≈ 0.1.
+
+    "≈ 0.1" is read as 0.07 to 0.14, "partly" as half to twice that.
+    """
     grid = _mixtures(_at_paper_length(table))
     at = _best(grid)
     note = f"at {_setting(('α', 'η'), at[:2])}"
     return _near("regret of the best mixture", grid[at], 0.07, 0.14, note)
 
 
-@claims.add(
-    "dg-beside-additive",
-    "Appendix D.4, Figure 24",
-    "DG achieves regret ≈ 0.04 there.",
-    paper="≈ 0.04",
-    sweep=sweep.ADDITIVE,
-)
+@claims.add("Appendix D.4, Figure 24", paper="≈ 0.04", sweep=sweep.ADDITIVE)
 def dg_beside_additive(table: pl.DataFrame) -> Finding:
-    """ "≈ 0.04" is read as 0.03 to 0.055, "partly" as half to twice that."""
+    """DG achieves regret ≈ 0.04 there.
+
+    "≈ 0.04" is read as 0.03 to 0.055, "partly" as half to twice that.
+    """
     return _near("DG's regret", _plain(_at_paper_length(table), "dg"), 0.03, 0.055)
 
 
-@claims.add(
-    "additive-beats-pg",
-    "Section 5, Appendix D.4, Figure 24",
-    "Additive mixtures can outperform REINFORCE.",
-    paper="> 0",
-    sweep=sweep.ADDITIVE,
-)
+@claims.add("Section 5, Appendix D.4, Figure 24", paper="> 0", sweep=sweep.ADDITIVE)
 def additive_beats_pg(table: pl.DataFrame) -> Finding:
+    """Additive mixtures can outperform REINFORCE."""
     grid = _mixtures(table)
     pg = _plain(table, "pg")
     gap = lower(pg, grid[_best(grid)])
@@ -256,14 +227,9 @@ def additive_beats_pg(table: pl.DataFrame) -> Finding:
     return found("regret, REINFORCE − best mixture", gap, gap.low > 0, note=note)
 
 
-@claims.add(
-    "additive-below-dg",
-    "Section 5, Appendix D.4, Figure 24",
-    "No additive configuration matches DG.",
-    paper="> 0",
-    sweep=sweep.ADDITIVE,
-)
+@claims.add("Section 5, Appendix D.4, Figure 24", paper="> 0", sweep=sweep.ADDITIVE)
 def additive_below_dg(table: pl.DataFrame) -> Finding:
+    """No additive configuration matches DG."""
     grid, dg = _mixtures(table), _plain(table, "dg")
     gap = lower(grid[_best(grid)], dg)
     better = sum(float(runs.mean()) <= float(dg.mean()) for runs in grid.values())
