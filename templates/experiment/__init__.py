@@ -8,7 +8,7 @@ from delightful.paper.experiment.sweep import SWEEPS
 
 EXPERIMENT = Experiment(
     name="experiment",
-    title="Two arms, one of them rarely tried",
+    title="Two arms, the better one rarely tried at first",
     section="beyond the paper",
     configs=(ArmsConfig,),
     sweeps=SWEEPS,
