@@ -18,7 +18,7 @@ from delightful.lab.cells import Plan
 from delightful.lab.errors import LabError
 from delightful.lab.experiment import Claim, Drawing, found
 from delightful.lab.progress import run_missing
-from delightful.lab.rendering import claims_markdown, claims_table
+from delightful.lab.rendering import claim_paragraphs, claims_markdown
 from delightful.lab.results import LONGEST_NAME, NothingToDrawError, decide, draw, plan_for
 from delightful.lab.statistics import Estimate
 from delightful.lab.store import Store
@@ -235,11 +235,16 @@ def test_the_table_of_claims_has_a_row_for_each(store: Store) -> None:
     assert all(f"`{d.command}`" in line for d, line in zip(decisions, lines[2:], strict=True))
 
 
-def test_the_table_in_the_terminal_has_a_row_for_each(store: Store) -> None:
-    decisions = [decide(c, store, Plan("smoke"), "smoke") for c in CLAIMS.values() if c.sweep]
-    table = claims_table(decisions)
-    assert table.row_count == len(decisions)
-    assert [str(cell) for cell in table.columns[-1].cells] == [d.finding.verdict for d in decisions]
+def test_the_terminal_shows_sentence_paper_value_and_commands(store: Store) -> None:
+    for claim in (claim for claim in CLAIMS.values() if claim.sweep):
+        decision = decide(claim, store, PLAN, "quick")
+        shown = dict(claim_paragraphs(decision))
+        assert shown[""] == f"{claim.sentence} ({claim.where})"
+        assert shown["paper: "] == claim.paper
+        assert shown["$ "] == decision.command.split(" && ")[-1]
+        here = [text for start, text in shown.items() if start.startswith("here")]
+        measured = decision.finding.measures
+        assert here == ([f"{measured}: {decision.finding.text}"] if measured else [])
 
 
 def test_claims_on_one_sweep_read_its_cells_once(store: Store) -> None:
