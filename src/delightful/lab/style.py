@@ -26,7 +26,7 @@ COLOURS = {
 }
 ON_TOP = "dg"  # drawn last
 # For methods without a colour of their own: chosen to be far from those above in CIELAB.
-_SPARE = ("#000000", "#da0bda", "#04490f", "#796606", "#0b0bda", "#3df5b8", "#790653", "#040449")
+_SPARE = ("#da0bda", "#04490f", "#796606", "#0b0bda", "#3df5b8", "#790653", "#040449")
 _TONES = (("white", 0.4), ("black", 0.45), ("white", 0.65), ("black", 0.7))
 _DASHES = ("--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
 _looks: dict[str, dict[str, Any]] = {}  # of the methods in the figure that is being drawn
