@@ -62,16 +62,7 @@ class Program:
             named(self.prepare)()
 
     def run(self, config: Config, seeds: np.ndarray, folder: Path | None = None) -> Curves:
-        """Run some seeds of a config.
-
-        Args:
-            config: The settings.
-            seeds: Seed numbers, shape (n,).
-            folder: Where a program that can resume keeps its checkpoints.
-
-        Returns:
-            The curves of all seeds, in their order.
-        """
+        """The curves of some seeds of a config, in the order of the seeds."""
         more = (folder,) if self.share else ()
         curves: Curves = named(self.entry)(config, seeds, *more)
         return curves
@@ -141,21 +132,13 @@ def digest(key: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Plan:
-    """What the user asked for: a scale, and changes to the sweep.
-
-    Attributes:
-        scale: "smoke", "quick" or "paper".
-        seeds: Seeds per config, in place of the scale's.
-        methods: Method specs in place of the sweep's own.
-        changes: Config fields and their new values, as text.
-        imports: Modules that register some of the methods.
-    """
+    """What the user asked for: a scale, and changes to the sweep."""
 
     scale: str = "quick"
-    seeds: int | None = None
-    methods: tuple[str, ...] = ()
-    changes: dict[str, str] = field(default_factory=dict)
-    imports: tuple[str, ...] = ()
+    seeds: int | None = None  # per config, in place of the scale's
+    methods: tuple[str, ...] = ()  # specs, in place of the sweep's own
+    changes: dict[str, str] = field(default_factory=dict)  # config fields and values, as text
+    imports: tuple[str, ...] = ()  # modules that register some of the methods
 
     def __post_init__(self) -> None:
         if self.seeds is not None and self.seeds < 1:
@@ -232,17 +215,7 @@ class Sweep:
         return list(dict.fromkeys(names))
 
     def cells(self, plan: Plan) -> list[Cell]:
-        """The cells of a plan; a config that is on several grids is one cell.
-
-        Args:
-            plan: The scale and the changes.
-
-        Returns:
-            Cells with canonical configs: of each config all blocks of seeds, in the points' order.
-
-        Raises:
-            LabError: A change makes no sense for this sweep.
-        """
+        """The cells of a plan; a config that is on several grids is one cell."""
         self._check_changes(plan.changes)
         points = self.points(plan.scale)
         if plan.methods:

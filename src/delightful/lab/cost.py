@@ -21,17 +21,7 @@ _START = 2.0  # seconds for a worker to start
 def estimate(
     to_run: Sequence[Cell], done: Sequence[Cell], store: Store, workers: int
 ) -> tuple[float, str]:
-    """Estimate how long some cells take.
-
-    Args:
-        to_run: The cells; what their checkpoints hold is not counted.
-        done: Finished cells, whose times are known.
-        store: Where both are.
-        workers: Number of processes.
-
-    Returns:
-        Seconds, and what the estimate is based on.
-    """
+    """Seconds for what is left of some cells, and what the estimate is based on."""
     if not to_run:
         return 0.0, "nothing to run"
     measured = _measured(done, store)

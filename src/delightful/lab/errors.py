@@ -13,16 +13,7 @@ class BrokenRunError(LabError):
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> LabError:
-    """The error for a name that does not exist.
-
-    Args:
-        kind: What it should name, such as "figure".
-        name: As the user wrote it.
-        known: The names that exist; the message shows the nearest ones, or all if none is near.
-
-    Returns:
-        The error, to be raised.
-    """
+    """The error for a name that does not exist, with the nearest known ones, or all."""
     known = list(known)
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(known)}."

@@ -45,9 +45,6 @@ class Store:
 
     A file is hashed when it is first used, and again only if its size, time of change or inode
     differs.
-
-    Args:
-        path: The directory; it need not exist before `prepare`.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -164,15 +161,10 @@ class Store:
             raise cannot_write(self.path, error) from None
 
     def table(self, cells: Iterable[Cell]) -> pl.DataFrame | None:
-        """The curves of several cells in one table.
+        """The curves of several cells in one table, None if one is missing or there is none.
 
-        Args:
-            cells: The cells; they may be of different programs.
-
-        Returns:
-            One row per seed and recorded step: `seed`, `step`, the metrics, the fields of the
-            config, `role`, and `varied` (space-separated). A metric with the name of a field,
-            `reward` say, is called `measured_reward`. None if a cell is missing or there is none.
+        Columns are `seed`, `step`, the metrics, the config's fields, `role` and `varied`. A metric
+        with the name of a field, `reward` say, is called `measured_reward`.
         """
         parts = []
         for cell in cells:

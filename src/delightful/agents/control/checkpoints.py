@@ -35,13 +35,7 @@ class Checkpoint:
     """The checkpoint of one run, in a folder of its own."""
 
     def __init__(self, folder: Path, run: Mapping[str, Any], *, extend: bool = False) -> None:
-        """Open a folder, which may be empty.
-
-        Args:
-            folder: where the files are.
-            run: says, as JSON, which run it is; a checkpoint of another run is refused.
-            extend: accept one of the same run with fewer steps.
-        """
+        """Open a folder, which may be empty; `extend` accepts the same run with fewer steps."""
         self.folder, self._run = folder, dict(run)
         self._pieces: list[dict[str, Any]] = []  # of replay: first and last chunk, file, SHA-256
         self._state: dict[str, Any] = {}
@@ -72,15 +66,7 @@ class Checkpoint:
         new: Sequence[Transitions],
         oldest: int,
     ) -> None:
-        """Replace the checkpoint.
-
-        Args:
-            chunk: chunks that the run has learned from.
-            arrays: the state's.
-            metadata: the rest of the state, as JSON.
-            new: the last chunks' transitions, which no earlier checkpoint holds.
-            oldest: the first chunk that the replay buffer still holds.
-        """
+        """Replace the checkpoint; `new` are the last chunks, `oldest` the first in replay."""
         pieces = [piece for piece in self._pieces if piece["last"] >= oldest]
         try:
             self.folder.mkdir(parents=True, exist_ok=True)

@@ -64,18 +64,7 @@ def initial(config: ControlConfig, seed: int, observed: int, actions: int) -> Le
 def learn(
     config: ControlConfig, learner: Learner, memory: replay.Replay, seed: int, count: int
 ) -> tuple[Learner, dict[str, jax.Array]]:
-    """Run learner steps.
-
-    Args:
-        config: the run's.
-        learner: the state before.
-        memory: the replay buffer that batches are sampled from.
-        seed: with the number of the learner step, determines its random numbers.
-        count: how many steps.
-
-    Returns:
-        The state after, and the mean of each diagnostic over the steps.
-    """
+    """The learner after `count` steps, and the mean of each diagnostic over them."""
     learned: tuple[Learner, dict[str, jax.Array]] = _learn(
         *separate(config), learner, memory, seed, count
     )

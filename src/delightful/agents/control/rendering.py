@@ -45,16 +45,7 @@ def check(task: str, path: Path, option: str) -> None:
 
 
 def play(policy: Policy, seed: int, episodes: int = 1) -> list[float]:
-    """Play whole episodes with the policy's mean action.
-
-    Args:
-        policy: also names the task.
-        seed: determines how the episodes begin.
-        episodes: how many, one after the other.
-
-    Returns:
-        Their returns; NaN for an episode in which the simulator gave NaN.
-    """
+    """Returns of whole episodes with the policy's mean action; NaN where the simulator gave NaN."""
     task = make_task(policy.task, seed)
     return [float(sum(_rewards(task, policy))) for _ in range(episodes)]
 

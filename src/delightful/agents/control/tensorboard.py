@@ -17,11 +17,9 @@ class TensorBoard:
         self._writer: Any = None
 
     def add(self, records: list[Record]) -> None:
-        """Write records.
+        """Write new records; in the first call, all of the run so far.
 
-        Args:
-            records: new ones; in the first call, all of the run so far. The file of an earlier
-                command is then removed, so that no record is shown twice after a resume.
+        The file of an earlier command is then removed, so that no record is shown twice.
         """
         if self._writer is None:
             self._writer = self._open()
