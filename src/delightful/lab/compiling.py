@@ -86,7 +86,7 @@ class OverSeeds:
         self.compiled = functools.cache(self._compile)
 
     def __call__(self, config: MethodConfig, seeds: np.ndarray) -> Curves:
-        """Train every seed; see `Program.run`."""
+        """Train every seed; see `Program`."""
         config.check()
         static, fixed, floats, traced = separate(config)
         indices = {name: words.index(getattr(config, name)) for name, words in self._words.items()}

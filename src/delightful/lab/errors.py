@@ -12,6 +12,11 @@ class BrokenRunError(LabError):
     """A run that failed, for a reason that does not affect other runs."""
 
 
+def install(extra: str) -> str:
+    """What to do about packages that are missing."""
+    return f"pip install '.[{extra}]' in a clone of delightful"
+
+
 def unknown(kind: str, name: str, known: Iterable[str]) -> LabError:
     """The error for a name that does not exist, with the nearest known ones, or all."""
     known = list(known)

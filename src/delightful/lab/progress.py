@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from delightful.lab import cost, runners
-from delightful.lab.cells import Cell
+from delightful.lab.cells import Cell, named
 from delightful.lab.errors import BrokenRunError, LabError
 from delightful.lab.store import Store
 
@@ -33,8 +33,8 @@ def run_missing(cells: Sequence[Cell], store: Store, workers: int) -> int:
         console.print(f"{len(done)} cells are done already; nothing to run.")
         return 0
     store.prepare()
-    for program in {cell.program for cell in to_run}:
-        program.make_ready()
+    for prepare in {cell.program.prepare for cell in to_run} - {""}:
+        named(prepare)()
     seconds, source = cost.estimate(to_run, done, store, workers)
     console.print(
         f"{len(to_run)} cells to run, {len(done)} done already: about {_duration(seconds)} "

@@ -42,7 +42,7 @@ def add(replay: Replay, new: Transitions) -> Replay:
 
 
 def sample(replay: Replay, key: jax.Array, sequences: int, length: int) -> Transitions:
-    """Sample sequences, (length + 1, sequences, ...), each of one actor and without gaps in time."""
+    """Sample sequences, (length + 1, sequences, ...), each of one actor, without gaps in time."""
     slots, actors = replay.transitions.reward.shape
     filled = jnp.minimum(replay.written, slots)
     when, who = jax.random.split(key)
