@@ -120,7 +120,7 @@ COMMANDS = {
     ),
     "train": Command(
         "train one agent on a control task",
-        "run:train",
+        "train:run",
         "delightful train cheetah:run --steps 1e6 --seed 1",
         {
             "task": {"help": "such as cheetah:run, or gym:Pendulum-v1"},

@@ -45,11 +45,10 @@ def plan_of(options: Namespace) -> Plan:
 
 def workers_of(options: Namespace) -> int:
     """The number of processes."""
-    if options.workers is None:
-        return cores()
-    if options.workers < 1:
-        raise LabError(f"--workers must be at least 1, got {options.workers}.")
-    return int(options.workers)
+    workers: int = cores() if options.workers is None else options.workers
+    if workers < 1:
+        raise LabError(f"--workers must be at least 1, got {workers}.")
+    return workers
 
 
 def experiments(names: Iterable[str]) -> list[Experiment]:
@@ -91,9 +90,8 @@ def can_run(sweep: Sweep, plan: Plan, store: Store, asked: bool, *, draws: bool 
     If not, an error says what to install where the user `asked` for the sweep, elsewhere a line
     on stderr. A sweep that `draws` may need but a part of its runs.
     """
-    if not sweep.missing or all(store.state(cell) == "done" for cell in sweep.cells(plan)):
-        return True
-    if draws and usable(sweep, plan, store):
+    done = not sweep.missing or all(store.state(cell) == "done" for cell in sweep.cells(plan))
+    if done or (draws and usable(sweep, plan, store)):
         return True
     if asked:
         raise LabError(f"{sweep.missing}.")

@@ -49,7 +49,7 @@ def initial(config: ControlConfig, seed: int, observed: int, actions: int) -> Le
     for_actor, for_critic = jax.random.split(jax.random.key(seed))
     actor = networks.initial_actor(for_actor, config, observed, actions)
     critic = networks.initial_critic(for_critic, config, observed, actions)
-    targets = jax.tree.map(jnp.copy, (actor, critic))
+    targets: tuple[Weights, Weights] = jax.tree.map(jnp.copy, (actor, critic))
     optimisers = (adam.start(actor), adam.start(critic))
     rewards = RewardStatistics(jnp.zeros(()), jnp.zeros(()))
     return Learner(actor, critic, *targets, *optimisers, rewards, jnp.zeros((), jnp.int32))
@@ -59,7 +59,9 @@ def learn(
     config: ControlConfig, learner: Learner, memory: replay.Replay, seed: int, count: int
 ) -> tuple[Learner, dict[str, jax.Array]]:
     """The learner after `count` steps, and the mean of each diagnostic over them."""
-    learned: Any = _learn(*separate(config), learner, memory, seed, count)
+    learned: tuple[Learner, dict[str, jax.Array]] = _learn(
+        *separate(config), learner, memory, seed, count
+    )
     return learned
 
 
@@ -134,8 +136,9 @@ def step(
     }
     steps = learner.steps + 1
     due = steps % config.target_period == 0
-    old = (learner.target_actor, learner.target_critic)
-    targets = jax.tree.map(partial(jnp.where, due), (actor, critic), old)
+    targets: tuple[Weights, Weights] = jax.tree.map(
+        partial(jnp.where, due), (actor, critic), (learner.target_actor, learner.target_critic)
+    )
     optimisers = (actor_optimiser, critic_optimiser)
     return Learner(actor, critic, *targets, *optimisers, rewards, steps), seen
 
