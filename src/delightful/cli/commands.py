@@ -13,21 +13,13 @@ Options = Mapping[str, Mapping[str, Any]]  # by name, what `add_argument` takes
 
 
 class Command(NamedTuple):
-    """A command of `delightful`.
+    """A command of `delightful`."""
 
-    Attributes:
-        summary: One line for --help.
-        entry: "module:function" of delightful.cli, which takes the parsed options.
-        example: A command line for --help.
-        options: Its options and positional arguments.
-        kinds: What its names are, besides experiments, as attributes of an Experiment.
-    """
-
-    summary: str
-    entry: str
+    summary: str  # for --help, as is the example
+    entry: str  # "module:function" of delightful.cli, which takes the parsed options
     example: str
     options: Options
-    kinds: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()  # of names besides experiments: attributes of an Experiment
 
 
 def _names(what: str) -> Options:
@@ -128,7 +120,7 @@ COMMANDS = {
     ),
     "train": Command(
         "train one agent on a control task",
-        "run:train",
+        "train:run",
         "delightful train cheetah:run --steps 1e6 --seed 1",
         {
             "task": {"help": "such as cheetah:run, or gym:Pendulum-v1"},

@@ -14,7 +14,6 @@ _ZSH = "autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bash
 
 
 def run(options: Namespace) -> None:
-    """`delightful completion`."""
     lines = _fish() if options.shell == "fish" else _bash()
     print(_ZSH if options.shell == "zsh" else "", *(f"{line}\n" for line in lines), sep="", end="")
 

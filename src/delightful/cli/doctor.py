@@ -11,15 +11,14 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from importlib import metadata
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from packaging.requirements import Requirement
 
 from delightful import __version__
 from delightful.cli.printing import print_json, wrapped
 from delightful.lab.compiling import cache_folder, threads
-from delightful.lab.errors import LabError
+from delightful.lab.errors import LabError, install
 
 _US = "delightful-rl"
 _DRAW = "import mujoco; mujoco.GLContext(16, 16).make_current(); print('drawn', flush=True)"
@@ -35,13 +34,11 @@ class Check(NamedTuple):
 
 
 def run(options: Namespace) -> None:
-    """`delightful doctor`."""
     python = f"{platform.python_version()} ({sys.executable})"
     packages, checks = _packages(), [*_extras(), *_machine(options)]
     if options.json:
-        found = [check._asdict() for check in checks]
         about = {"delightful": __version__, "python": python, "packages": packages}
-        print_json({**about, "checks": found})
+        print_json({**about, "checks": [check._asdict() for check in checks]})
         return
     print(f"delightful {__version__}, Python {python}")
     installed = ", ".join(f"{name} {version}" for name, version in packages.items() if version)
@@ -80,12 +77,8 @@ def _extras() -> Iterator[Check]:
         return
     for extra in sorted(metadata.metadata(_US).get_all("Provides-Extra") or ()):
         lacking = list(dict.fromkeys(_lacking(extra)))
-        advice = _install(extra) if lacking else ""
+        advice = install(extra) if lacking else ""
         yield Check(f"extra {extra}", not lacking, ", ".join(lacking) or "installed", advice)
-
-
-def _install(extra: str) -> str:
-    return f"pip install '.[{extra}]' in a clone of delightful"
 
 
 def _lacking(extra: str) -> Iterator[str]:
@@ -112,30 +105,27 @@ def _machine(options: Namespace) -> Iterator[Check]:
         from delightful.lab.runners import cores
         from delightful.paper.mnist import data
     except ModuleNotFoundError as error:
-        yield Check("lab", False, f"{error.name} is not installed", _install("lab"))
+        yield Check("lab", False, f"{error.name} is not installed", install("lab"))
         return
     yield Check("cores", True, f"{cores()}, {threads()} thread for each process of a sweep")
     store = store_of(options)
     yield Check("store", True, f"{len(list(store.cells.glob('*.json')))} cells in {store.path}")
-    yield _mnist(data)
+    folder = data.folder()
+    if folder.exists():
+        try:
+            data.read(folder)
+            yield Check("MNIST", True, f"verified, in {folder}")
+        except LabError as error:
+            advice = "mend or delete that folder, then give `delightful data mnist`"
+            yield Check("MNIST", False, str(error).rstrip("."), advice)
+    else:
+        yield Check("MNIST", False, f"not in {folder}", "`delightful data mnist` fetches it")
     yield _opengl()
-
-
-def _mnist(data: Any) -> Check:
-    folder: Path = data.folder()
-    if not folder.exists():
-        return Check("MNIST", False, f"not in {folder}", "`delightful data mnist` fetches it")
-    try:
-        data.read(folder)
-    except LabError as error:
-        advice = "mend or delete that folder, then give `delightful data mnist`"
-        return Check("MNIST", False, str(error).rstrip("."), advice)
-    return Check("MNIST", True, f"verified, in {folder}")
 
 
 def _opengl() -> Check:
     if _version("mujoco") is None:
-        return Check("rendering", False, "mujoco is not installed", _install("control"))
+        return Check("rendering", False, "mujoco is not installed", install("control"))
     kind = os.environ.get("MUJOCO_GL", "").replace("disabled", "") or "egl"  # as --render has it
     done = subprocess.run(
         [sys.executable, "-P", "-c", _DRAW],  # -P: nothing of the working directory is run

@@ -2,6 +2,7 @@
 
 import dataclasses
 from argparse import Namespace
+from collections.abc import Iterable
 from typing import Any
 
 from delightful.cli.options import known, store_of
@@ -17,16 +18,13 @@ Facts = dict[str, Any]  # as JSON; the first is the kind and the name
 
 
 def run(options: Namespace) -> None:
-    """`delightful list`."""
     store = store_of(options)
     if not options.names:
         _everything(store, options.json)
-        return
-    found = _about(options.names, store)
-    if options.json:
-        print_json(found)
+    elif options.json:
+        print_json(_about(options.names, store))
     else:
-        for facts in found:
+        for facts in _about(options.names, store):
             _print(facts)
 
 
@@ -34,7 +32,15 @@ def _everything(store: Store, as_json: bool) -> None:
     sweeps = known("sweeps")
     runs = [{"sweep": s.name, **done} for s in sweeps.values() for done in _scales(s, store)]
     if as_json:
-        experiments = list(map(_listed, EXPERIMENTS.values()))
+        experiments = [
+            {
+                **_of(e, "name", "title", "section"),
+                "figures": [_of(figure, "id", "number", "title") for figure in e.figures],
+                "sweeps": [_of(sweep, "name", "fields") for sweep in e.sweeps],
+                "claims": [_of(claim, "id", "where", "sentence") for claim in e.claims],
+            }
+            for e in EXPERIMENTS.values()
+        ]
         print_json({"experiments": experiments, "runs": runs, "methods": list(METHODS)})
         return
     width = max(map(len, [*sweeps, *known("figures"), *known("claims")])) + 1
@@ -52,17 +58,8 @@ def _everything(store: Store, as_json: bool) -> None:
     print("`delightful list NAME` shows all about one of these")
 
 
-def _listed(experiment: Experiment) -> Facts:
-    return {
-        "name": experiment.name,
-        "title": experiment.title,
-        "section": experiment.section,
-        "figures": [{"id": f.id, "number": f.number, "title": f.title} for f in experiment.figures],
-        "sweeps": [{"name": s.name, "fields": s.fields} for s in experiment.sweeps],
-        "claims": [
-            {"id": c.id, "where": c.where, "sentence": c.sentence} for c in experiment.claims
-        ],
-    }
+def _of(item: Any, *names: str) -> Facts:
+    return {name: getattr(item, name) for name in names}
 
 
 def _scales(sweep: Sweep, store: Store) -> list[Facts]:
@@ -72,9 +69,6 @@ def _scales(sweep: Sweep, store: Store) -> list[Facts]:
         done = sum(store.state(cell) == "done" for cell in cells)
         found.append({"scale": scale, "cells": len(cells), "done": done})
     return found
-
-
-# All about some of it
 
 
 def _about(names: list[str], store: Store) -> list[Facts]:
@@ -98,8 +92,7 @@ def _about(names: list[str], store: Store) -> list[Facts]:
 def _experiment(experiment: Experiment) -> Facts:
     return {
         "experiment": experiment.name,
-        "title": experiment.title,
-        "section": experiment.section,
+        **_of(experiment, "title", "section"),
         "sweeps": [sweep.name for sweep in experiment.sweeps],
         "figures": [figure.id for figure in experiment.figures],
         "claims": [claim.id for claim in experiment.claims],
@@ -123,9 +116,7 @@ def _claim(claim: Claim) -> Facts:
     run = f"delightful run {claim.sweep.name} && " if claim.sweep else ""
     return {
         "claim": claim.id,
-        "where": claim.where,
-        "sentence": claim.sentence,
-        "paper": claim.paper,
+        **_of(claim, "where", "sentence", "paper"),
         "sweep": claim.sweep and claim.sweep.name,
         "command": f"{run}delightful claims {claim.id}",
     }
@@ -134,27 +125,24 @@ def _claim(claim: Claim) -> Facts:
 def _sweep(sweep: Sweep, store: Store) -> Facts:
     points = sweep.points("paper")
     configs = [dataclasses.asdict(point.config) for point in points]
-    values = {
-        name: list(dict.fromkeys(c[name] for c in configs if name in c)) for name in sweep.fields
-    }
-    uses = [
-        name
-        for kind in ("figures", "claims")
-        for name, item in known(kind).items()
-        if item.sweep == sweep
-    ]
+    values = {name: _unique(c[name] for c in configs if name in c) for name in sweep.fields}
+    users = [*known("figures").items(), *known("claims").items()]
     return {
         "sweep": sweep.name,
         "program": f"{sweep.program.name}, version {sweep.program.version}",
-        "roles": list(dict.fromkeys(point.role for point in points)),
+        "roles": _unique(point.role for point in points),
         "varies": {name: found for name, found in values.items() if len(found) > 1},
         "seeds": dict(sweep.seeds),
         "cells done": _scales(sweep, store),
         "needs": list(sweep.needs),
-        "used by": list(dict.fromkeys(uses)),
+        "used by": _unique(name for name, item in users if item.sweep == sweep),
         "command": f"delightful run {sweep.name}",
-        "configs": [_config(kind) for kind in dict.fromkeys(type(p.config) for p in points)],
+        "configs": list(map(_config, _unique(type(point.config) for point in points))),
     }
+
+
+def _unique(items: Iterable[Any]) -> list[Any]:
+    return list(dict.fromkeys(items))
 
 
 def _config(config: type) -> Facts:

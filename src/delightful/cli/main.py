@@ -16,9 +16,8 @@ from delightful import __version__
 from delightful.cli.commands import COMMANDS
 from delightful.lab import modules
 from delightful.lab.compiling import use_threads
-from delightful.lab.errors import LabError
+from delightful.lab.errors import LabError, install
 
-_LAB = "the delightful command needs the lab: pip install '.[lab]' in a clone of delightful"
 _EXAMPLES = """\
 examples:
   delightful list                           what there is to run, draw and check
@@ -74,7 +73,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("delightful"):
             raise
-        print(f"delightful: {_LAB} (missing: {error.name}).", file=sys.stderr)
+        needs = f"the delightful command needs the lab: {install('lab')}"
+        print(f"delightful: {needs} (missing: {error.name}).", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("delightful: stopped; give the same command again to resume.", file=sys.stderr)

@@ -45,11 +45,10 @@ def plan_of(options: Namespace) -> Plan:
 
 def workers_of(options: Namespace) -> int:
     """The number of processes."""
-    if options.workers is None:
-        return cores()
-    if options.workers < 1:
-        raise LabError(f"--workers must be at least 1, got {options.workers}.")
-    return int(options.workers)
+    workers: int = cores() if options.workers is None else options.workers
+    if workers < 1:
+        raise LabError(f"--workers must be at least 1, got {workers}.")
+    return workers
 
 
 def experiments(names: Iterable[str]) -> list[Experiment]:
@@ -67,16 +66,7 @@ def known(kind: str) -> dict[str, Any]:
 
 
 def pick(names: Iterable[str], kind: str, called: str) -> list[Any]:
-    """Sweeps, figures or claims by their own id or their experiment's name; all for no name.
-
-    Args:
-        names: As the user wrote them.
-        kind: "sweeps", "figures" or "claims".
-        called: What a name should be, for messages.
-
-    Returns:
-        The items, each once.
-    """
+    """Sweeps, figures or claims by their own id or their experiment's name; all for no name."""
     items = known(kind)
     picked: dict[str, Any] = {}
     for name in names:
@@ -97,16 +87,11 @@ def runnable(sweeps: list[Sweep], plan: Plan, store: Store, asked: Iterable[str]
 def can_run(sweep: Sweep, plan: Plan, store: Store, asked: bool, *, draws: bool = False) -> bool:
     """Whether the packages that a sweep needs are installed, or all of it has been run.
 
-    Args:
-        sweep: The sweep; if it cannot run, a line on stderr says so.
-        plan: What is to be run of it.
-        store: What has been run.
-        asked: Whether the user named it; then an error says what to install.
-        draws: Whether the runs are to be drawn, for which a part of them may be enough.
+    If not, an error says what to install where the user `asked` for the sweep, elsewhere a line
+    on stderr. A sweep that `draws` may need but a part of its runs.
     """
-    if not sweep.missing or all(store.state(cell) == "done" for cell in sweep.cells(plan)):
-        return True
-    if draws and usable(sweep, plan, store):
+    done = not sweep.missing or all(store.state(cell) == "done" for cell in sweep.cells(plan))
+    if done or (draws and usable(sweep, plan, store)):
         return True
     if asked:
         raise LabError(f"{sweep.missing}.")

@@ -7,16 +7,7 @@ from typing import Any
 
 
 def wrapped(start: str, text: str, indent: int | None = None) -> str:
-    """Text in lines as wide as the terminal, but never broken within a word such as an id.
-
-    Args:
-        start: Stands before the first line.
-        text: One paragraph.
-        indent: Of the other lines; by default as wide as `start`.
-
-    Returns:
-        The lines.
-    """
+    """Text in lines as wide as the terminal, but never broken within a word such as an id."""
     return textwrap.fill(
         text,
         width=shutil.get_terminal_size((100, 24)).columns,

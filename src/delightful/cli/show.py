@@ -24,13 +24,12 @@ from delightful.lab.results import (
     plan_for,
     usable,
 )
-from delightful.lab.store import Store, cannot_write, to_parquet, write_whole
+from delightful.lab.store import Store, to_parquet, write_whole, writing
 
 _COLOURS = {"reproduced": "green", "partly": "yellow", "not reproduced": "red", "not run": "dim"}
 
 
 def show_claims(options: Namespace) -> None:
-    """`delightful claims`."""
     claims: list[Claim] = pick(options.names, "claims", "claim or experiment")
     store, plan = store_of(options), plan_of(options)
     decisions = [decide(claim, store, plan, options.scale) for claim in claims]
@@ -41,7 +40,6 @@ def show_claims(options: Namespace) -> None:
 
 
 def make_report(options: Namespace) -> None:
-    """`delightful report`."""
     report(options, store_of(options), plan_of(options))
 
 
@@ -58,17 +56,14 @@ def report(options: Namespace, store: Store, plan: Plan) -> list[Decision]:
                 drawn.append(draw(figure, store, its_plan, folder / "figures"))
     page = write_report(folder, chosen, decisions, drawn, _counts(decisions))
     rows = json.dumps([decision.row() for decision in decisions], indent=1, ensure_ascii=False)
-    try:
+    with writing(folder):
         write_whole(folder / "claims.md", claims_markdown(decisions).encode())
         write_whole(folder / "claims.json", rows.encode())
-    except OSError as error:
-        raise cannot_write(folder, error) from None
     print(f"report: {page}")
     return decisions
 
 
 def export(options: Namespace) -> None:
-    """`delightful export`."""
     sweeps, out = known("sweeps"), Path(options.out)
     if options.sweep not in sweeps:
         raise unknown("sweep", options.sweep, sweeps)
@@ -79,10 +74,8 @@ def export(options: Namespace) -> None:
     table = store.table(usable(sweep, plan, store))
     if table is None:
         raise LabError(f"it has not been run: give `delightful run {sweep.name} {plan.options}`.")
-    try:
+    with writing(out):
         write_whole(out, table.write_csv().encode() if out.suffix == ".csv" else to_parquet(table))
-    except OSError as error:
-        raise cannot_write(out, error) from None
     print(f"{table.height} rows written to {out}")
 
 

@@ -30,21 +30,17 @@ from delightful.agents.control.config import EVALUATED_EVERY, ControlConfig
 from delightful.agents.control.policy import Policy, policy_bytes
 from delightful.agents.control.tensorboard import TensorBoard
 from delightful.agents.control.training import Record
+from delightful.cli.options import changes_of
 from delightful.lab.config import canonical, change, whole_number
-from delightful.lab.errors import LabError
-from delightful.lab.store import cannot_write, write_whole
-
-try:
-    import fcntl
-except ImportError:  # Windows: two processes in one folder are not noticed
-    fcntl = None  # type: ignore[assignment]
+from delightful.lab.errors import LabError, install
+from delightful.lab.store import locked, write_whole, writing
 
 POLICY = "policy.safetensors"
 
 
-def run(options: Namespace, changes: dict[str, str]) -> None:
+def run(options: Namespace) -> None:
     """Train, resume or extend a run; then write its policy, and print where everything is."""
-    config = configured(options, changes)
+    config = configured(options)
     if options.render:  # checked now, not after hours of training
         rendering.check(config.task, Path(options.render), "--render")
     name = f"{config.task}-{config.method}-seed{options.seed}".replace(":", "-")
@@ -53,7 +49,8 @@ def run(options: Namespace, changes: dict[str, str]) -> None:
         config = extended(config, folder)
     console = Console(stderr=True, highlight=False, soft_wrap=True, markup=False)
     console.print(f"{config.task}, {config.method}, {config.steps:,} steps: {folder}")
-    with _locked(folder), closing(TensorBoard(folder / "tensorboard")) as tensorboard:
+    busy = f"{folder} is in use by another process; give another --out."
+    with locked(folder, busy=busy), closing(TensorBoard(folder / "tensorboard")) as tensorboard:
         watcher = Watcher(config, folder, console, tensorboard)
         with watcher.watching(), _stopping(watcher):
             records, weights = training.train(
@@ -104,7 +101,7 @@ def extended(config: ControlConfig, folder: Path) -> ControlConfig:
     return replace(config, steps=records * interval, records=records)
 
 
-def configured(options: Namespace, changes: dict[str, str]) -> ControlConfig:
+def configured(options: Namespace) -> ControlConfig:
     """The config that the options ask for."""
     steps = whole_number("--steps", options.steps)
     if steps < 1:
@@ -113,18 +110,15 @@ def configured(options: Namespace, changes: dict[str, str]) -> ControlConfig:
         raise LabError(f"--seed must be at least 0 and below 2**31, got {options.seed}.")
     for package in ("safetensors", "tensorboardX"):
         if find_spec(package) is None:
-            raise LabError(
-                f"train needs {package}: pip install '.[control]' in a clone of delightful."
-            )
+            raise LabError(f"train needs {package}: {install('control')}.")
     records = max(1, steps // EVALUATED_EVERY)
     config = ControlConfig(
         method=options.method, task=options.task, steps=steps - steps % records, records=records
     )
     try:
-        changed: ControlConfig = canonical(change(config, changes, "train"))
+        return canonical(change(config, changes_of(options), "train"))
     except ValueError as error:
         raise LabError(f"{error}.") from None
-    return changed
 
 
 @dataclass
@@ -193,30 +187,9 @@ def remaining(steps: int, rate: float) -> str:
 
 
 def _write(path: Path, data: bytes) -> None:
-    try:
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, data)
-    except OSError as error:
-        raise cannot_write(path, error) from None
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Keep other processes from training in the folder; the lock ends with the process."""
-    if fcntl is None:
-        yield
-        return
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = open(folder / ".lock", "w")  # noqa: SIM115 (closed below, after the work)
-    except OSError as error:
-        raise cannot_write(folder, error) from None
-    with lock:
-        try:
-            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise LabError(f"{folder} is in use by another process; give another --out.") from None
-        yield
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from delightful.lab.config import Config, canonical, change, has_method
-from delightful.lab.errors import LabError, unknown
+from delightful.lab.errors import LabError, install, unknown
 
 SCALES = ("smoke", "quick", "paper")
 DEFAULT = "default"  # what a point varies that is on no grid
@@ -55,26 +55,6 @@ class Program:
     seconds: Callable[[Any], float]
     prepare: str = ""
     share: str = ""
-
-    def make_ready(self) -> None:
-        """Fetch what the program needs, such as a data set, once for all processes."""
-        if self.prepare:
-            named(self.prepare)()
-
-    def run(self, config: Config, seeds: np.ndarray, folder: Path | None = None) -> Curves:
-        """Run some seeds of a config.
-
-        Args:
-            config: The settings.
-            seeds: Seed numbers, shape (n,).
-            folder: Where a program that can resume keeps its checkpoints.
-
-        Returns:
-            The curves of all seeds, in their order.
-        """
-        more = (folder,) if self.share else ()
-        curves: Curves = named(self.entry)(config, seeds, *more)
-        return curves
 
 
 def named(entry: str) -> Callable[..., Any]:
@@ -120,7 +100,9 @@ class Cell:
 
     def run(self, folder: Path | None = None) -> Curves:
         """Its curves; a program that can resume keeps its checkpoints in `folder`."""
-        return self.program.run(self.config, self._numbers, folder)
+        more = (folder,) if self.program.share else ()
+        curves: Curves = named(self.program.entry)(self.config, self._numbers, *more)
+        return curves
 
     def share(self, folder: Path) -> float:
         """The share of its work that the checkpoints in `folder` hold, from 0 to 1."""
@@ -141,27 +123,18 @@ def digest(key: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Plan:
-    """What the user asked for: a scale, and changes to the sweep.
-
-    Attributes:
-        scale: "smoke", "quick" or "paper".
-        seeds: Seeds per config, in place of the scale's.
-        methods: Method specs in place of the sweep's own.
-        changes: Config fields and their new values, as text.
-        imports: Modules that register some of the methods.
-    """
+    """What the user asked for: a scale, and changes to the sweep."""
 
     scale: str = "quick"
-    seeds: int | None = None
-    methods: tuple[str, ...] = ()
-    changes: dict[str, str] = field(default_factory=dict)
-    imports: tuple[str, ...] = ()
+    seeds: int | None = None  # per config, in place of the scale's
+    methods: tuple[str, ...] = ()  # specs, in place of the sweep's own
+    changes: dict[str, str] = field(default_factory=dict)  # config fields and values, as text
+    imports: tuple[str, ...] = ()  # modules that register some of the methods
 
     def __post_init__(self) -> None:
-        if self.seeds is not None and self.seeds < 1:
-            raise LabError(f"--seeds must be at least 1, got {self.seeds}.")
-        if self.seeds is not None and self.seeds > 1_000_000:
-            raise LabError(f"--seeds must be at most 1000000, got {self.seeds}.")
+        if self.seeds is not None and not 1 <= self.seeds <= 1_000_000:
+            bound = "at least 1" if self.seeds < 1 else "at most 1000000"
+            raise LabError(f"--seeds must be {bound}, got {self.seeds}.")
 
     @property
     def options(self) -> str:
@@ -217,13 +190,8 @@ class Sweep:
     @property
     def missing(self) -> str:
         """What must be installed before it can run, as a sentence; empty if nothing."""
-        absent = [package for package in self.needs if find_spec(package) is None]
-        if not absent:
-            return ""
-        names = " and ".join(absent)
-        return (
-            f"{self.name} needs {names}: pip install '.[lab,{self.extra}]' in a clone of delightful"
-        )
+        absent = " and ".join(package for package in self.needs if find_spec(package) is None)
+        return f"{self.name} needs {absent}: {install(f'lab,{self.extra}')}" if absent else ""
 
     @property
     def fields(self) -> list[str]:
@@ -232,17 +200,7 @@ class Sweep:
         return list(dict.fromkeys(names))
 
     def cells(self, plan: Plan) -> list[Cell]:
-        """The cells of a plan; a config that is on several grids is one cell.
-
-        Args:
-            plan: The scale and the changes.
-
-        Returns:
-            Cells with canonical configs: of each config all blocks of seeds, in the points' order.
-
-        Raises:
-            LabError: A change makes no sense for this sweep.
-        """
+        """The cells of a plan; a config that is on several grids is one cell."""
         self._check_changes(plan.changes)
         points = self.points(plan.scale)
         if plan.methods:

@@ -48,12 +48,8 @@ def separate(
 ) -> tuple[MethodConfig, tuple[tuple[str, Any], ...], dict[str, float], dict[str, float]]:
     """Split a config into what JAX compiles in and what it traces.
 
-    Args:
-        config: The settings.
-
-    Returns:
-        The config with the method's bare name and floats of 0; the method's options that are not
-        floats; the config's floats; the method's floats.
+    Returns the config with the method's bare name and floats of 0; the method's options that are
+    not floats; the config's floats; the method's floats.
     """
     fields = (f.name for f in dataclasses.fields(config))
     floats = {name: getattr(config, name) for name in fields}
@@ -69,14 +65,10 @@ class OverSeeds:
     """Turns `train(config, hyperparameters, key, *data) -> curves` into `run(config, seeds)`.
 
     Inside `train`, `config.method` is the method's bare name and `hyperparameters` are its options,
-    floats traced, as `policy_loss` takes them.
-
-    Args:
-        train: Trains one seed.
-        data: Returns the arrays that all seeds share, if there are any.
-        fills_core: Whether one seed's matrix products keep a core busy. On a CPU its seeds then run
-            one after the other, since vmapped they would spill the cache; all others are vmapped.
-        words: Categorical fields and their categories; `train` gets them as traced indices.
+    floats traced, as `policy_loss` takes them. `data` returns the arrays that all seeds share.
+    `fills_core` says that one seed's matrix products keep a core busy: on a CPU its seeds then run
+    one after the other, since vmapped they would spill the cache. `words` are categorical fields
+    and their categories; `train` gets them as traced indices.
     """
 
     def __init__(
@@ -94,7 +86,7 @@ class OverSeeds:
         self.compiled = functools.cache(self._compile)
 
     def __call__(self, config: MethodConfig, seeds: np.ndarray) -> Curves:
-        """Train every seed; see `Program.run`."""
+        """Train every seed; see `Program`."""
         config.check()
         static, fixed, floats, traced = separate(config)
         indices = {name: words.index(getattr(config, name)) for name, words in self._words.items()}

@@ -55,17 +55,7 @@ def choices(config: type[Config]) -> list[tuple[str, Any, str]]:
 
 
 def canonical(config: AnyConfig) -> AnyConfig:
-    """Check a config and bring its method into one spelling, so that equal work has one id.
-
-    Args:
-        config: As the user gave it.
-
-    Returns:
-        The config with its canonical method.
-
-    Raises:
-        ValueError: A value makes no sense; the message says which and what would.
-    """
+    """Check a config and bring its method into one spelling, so that equal work has one id."""
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
         finite = not isinstance(value, float) or math.isfinite(value)
@@ -81,16 +71,7 @@ def has_method(config: Config) -> TypeGuard[MethodConfig]:
 
 
 def change(config: AnyConfig, changes: Mapping[str, str], owner: str) -> AnyConfig:
-    """Replace fields by values given as text, as on the command line.
-
-    Args:
-        config: The config to start from.
-        changes: Field names and their new values.
-        owner: What the config belongs to, for messages.
-
-    Returns:
-        The changed config, not yet checked.
-    """
+    """Replace fields by values given as text, which are not yet checked."""
     types = typing.get_type_hints(type(config))
     for name in changes:
         if name not in types:

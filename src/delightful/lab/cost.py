@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from delightful.lab.cells import Cell
-from delightful.lab.store import DamagedError, Store
+from delightful.lab.store import Store
 
 _REFERENCE_SPEED_TEST = 0.0042  # seconds of `_speed_test` on the reference machine (x86-64)
 _START = 2.0  # seconds for a worker to start
@@ -21,19 +21,7 @@ _START = 2.0  # seconds for a worker to start
 def estimate(
     to_run: Sequence[Cell], done: Sequence[Cell], store: Store, workers: int
 ) -> tuple[float, str]:
-    """Estimate how long some cells take.
-
-    Args:
-        to_run: The cells; what their checkpoints hold is not counted.
-        done: Finished cells, whose times are known.
-        store: Where both are.
-        workers: Number of processes.
-
-    Returns:
-        Seconds, and what the estimate is based on.
-    """
-    if not to_run:
-        return 0.0, "nothing to run"
+    """Seconds for what is left of some cells, and what the estimate is based on."""
     measured = _measured(done, store)
     known = all(cell.program.name in measured for cell in to_run)
     factor = 1.0 if known else _speed_test() / _REFERENCE_SPEED_TEST
@@ -55,11 +43,7 @@ def _measured(done: Sequence[Cell], store: Store) -> dict[str, float]:
     """For each program, the median ratio of the time here to that on the reference machine."""
     ratios = defaultdict(list)
     for cell in done:
-        try:
-            entry = store.entry(cell)
-        except DamagedError:
-            continue
-        if entry is not None:
+        if entry := store.entry(cell):
             ratios[cell.program.name].append(entry["seconds"] / guess(cell))
     return {program: statistics.median(values) for program, values in ratios.items()}
 

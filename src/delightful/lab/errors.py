@@ -12,17 +12,13 @@ class BrokenRunError(LabError):
     """A run that failed, for a reason that does not affect other runs."""
 
 
+def install(extra: str) -> str:
+    """What to do about packages that are missing."""
+    return f"pip install '.[{extra}]' in a clone of delightful"
+
+
 def unknown(kind: str, name: str, known: Iterable[str]) -> LabError:
-    """The error for a name that does not exist.
-
-    Args:
-        kind: What it should name, such as "figure".
-        name: As the user wrote it.
-        known: The names that exist; the message shows the nearest ones, or all if none is near.
-
-    Returns:
-        The error, to be raised.
-    """
+    """The error for a name that does not exist, with the nearest known ones, or all."""
     known = list(known)
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(known)}."

@@ -13,16 +13,9 @@ LOADED: list[str] = []
 
 
 def load(name: str) -> None:
-    """Import a module, or run a file as one; worker processes will do the same.
+    """Import a module, or run a file such as `mine.py` or `mine`; workers will do the same.
 
     The working directory is not put on Python's path: of it, only the named file is read.
-
-    Args:
-        name: A module on Python's path; or a file such as `methods/mine.py`; or `mine` for the file
-            mine.py of the working directory, if there is no such module.
-
-    Raises:
-        LabError: There is no such module or file, or it fails.
     """
     try:
         found = _load(name)

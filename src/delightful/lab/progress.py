@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from delightful.lab import cost, runners
-from delightful.lab.cells import Cell
+from delightful.lab.cells import Cell, named
 from delightful.lab.errors import BrokenRunError, LabError
 from delightful.lab.store import Store
 
@@ -17,19 +17,7 @@ BETWEEN_UPDATES, BETWEEN_LINES = 1.0, 60.0  # seconds; lines where there is no t
 
 
 def run_missing(cells: Sequence[Cell], store: Store, workers: int) -> int:
-    """Run the cells that are missing or damaged, and show the progress on stderr.
-
-    Args:
-        cells: All that are needed.
-        store: Where finished ones are.
-        workers: Number of processes.
-
-    Returns:
-        How many were run.
-
-    Raises:
-        LabError: Some failed, or Ctrl-C stopped it; finished cells are kept.
-    """
+    """Run the cells that are missing or damaged, with progress on stderr; how many were run."""
     console = Console(stderr=True, highlight=False, soft_wrap=True, markup=False)
     cells = list({cell.id: cell for cell in cells}.values())
     states = {cell.id: store.state(cell) for cell in cells}
@@ -45,8 +33,8 @@ def run_missing(cells: Sequence[Cell], store: Store, workers: int) -> int:
         console.print(f"{len(done)} cells are done already; nothing to run.")
         return 0
     store.prepare()
-    for program in {cell.program for cell in to_run}:
-        program.make_ready()
+    for prepare in {cell.program.prepare for cell in to_run} - {""}:
+        named(prepare)()
     seconds, source = cost.estimate(to_run, done, store, workers)
     console.print(
         f"{len(to_run)} cells to run, {len(done)} done already: about {_duration(seconds)} "
@@ -120,12 +108,6 @@ class Outlook:
     there. The remaining time follows from the mean of two speeds: the estimated one, weighted as
     the first cells, one per process; and the measured one, weighted by the progress. The latter
     is taken when progress was last seen, since the work done after that is not known.
-
-    Args:
-        cells: The cells to run.
-        store: Where their checkpoints are.
-        workers: Number of processes.
-        estimate: Seconds for what is left of them.
     """
 
     def __init__(self, cells: Sequence[Cell], store: Store, workers: int, estimate: float) -> None:

@@ -38,18 +38,9 @@ def cores() -> int:
 
 
 def run_cell(cell: Cell, store: Store) -> float:
-    """Run one cell and store it, unless another process has just done so.
+    """Run one cell and store it, unless another process has just done so; the seconds it took.
 
-    Args:
-        cell: The cell; a program that can resume starts from its checkpoints.
-        store: Where the curves go.
-
-    Returns:
-        The seconds that the whole cell takes: if it was resumed, scaled up to all of its work. 0 if
-        another process has run it.
-
-    Raises:
-        BrokenRunError: The curves hold NaN or infinity; they are not stored.
+    Those of a resumed cell are scaled up to all of its work.
     """
     with store.lock(cell):
         if store.state(cell) == "done":

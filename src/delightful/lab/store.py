@@ -45,9 +45,6 @@ class Store:
 
     A file is hashed when it is first used, and again only if its size, time of change or inode
     differs.
-
-    Args:
-        path: The directory; it need not exist before `prepare`.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -60,7 +57,7 @@ class Store:
 
     def prepare(self) -> None:
         """Make the directory, and check that it can be written before any work is done."""
-        try:
+        with writing(self.path):
             self.cells.mkdir(parents=True, exist_ok=True)
             probe = self.cells / f".probe.{os.getpid()}.tmp"
             write_whole(probe, b"x" * 4096)
@@ -69,8 +66,6 @@ class Store:
                 with contextlib.suppress(FileNotFoundError):  # or renamed by one at work
                     if time.time() - left_over.stat().st_mtime > 3600:
                         left_over.unlink()
-        except OSError as error:
-            raise cannot_write(self.path, error) from None
 
     def unfinished(self, cell: Cell) -> Path:
         """The folder of the cell's checkpoints."""
@@ -79,22 +74,18 @@ class Store:
     def entry(self, cell: Cell) -> dict[str, Any] | None:
         """The cell's sealed entry, None if it has not been run; raises DamagedError."""
         path = self.cells / f"{cell.id}.json"
-        found: dict[str, Any] | None = self._once(path, lambda: self._parsed(path, cell))
-        return found
 
-    def _parsed(self, path: Path, cell: Cell) -> dict[str, Any] | None:
-        data = self._bytes(path)
-        if data is None:
-            return None
-        try:
-            found = json.loads(data)
-            seal = found.pop("seal")
-            sound = seal == digest(found) and found["key"] == cell.key
-        except (ValueError, KeyError, TypeError, AttributeError):
-            sound = False
-        if not sound:
-            raise DamagedError(f"{path} is damaged; `delightful run` will redo that cell.")
-        return dict(found)
+        def parsed() -> dict[str, Any] | None:
+            data = self._bytes(path)
+            if data is None:
+                return None
+            found = unsealed(data)
+            if found is None or found.get("key") != cell.key:
+                raise _damaged(path)
+            return found
+
+        found: dict[str, Any] | None = self._once(path, parsed)
+        return found
 
     def _once(self, path: Path, examine: Callable[[], Any]) -> Any:
         """What `examine` returns; what it returned before if the file has not changed since."""
@@ -121,7 +112,7 @@ class Store:
         path = self.cells / f"{cell.id}.parquet"
         sha256 = self._once(path, lambda: hashlib.sha256(self._bytes(path) or b"").hexdigest())
         if sha256 != entry["sha256"]:
-            raise DamagedError(f"{path} is damaged; `delightful run` will redo that cell.")
+            raise _damaged(path)
         return True
 
     def _bytes(self, path: Path) -> bytes | None:
@@ -156,23 +147,15 @@ class Store:
             "rows": int(np.size(curves["step"])) * cell.seeds,
             "seconds": round(seconds, 4),
         }
-        sealed = json.dumps({**entry, "seal": digest(entry)}, indent=1, sort_keys=True)
-        try:
+        with writing(self.path):
             write_whole(self.cells / f"{cell.id}.parquet", data)
-            write_whole(self.cells / f"{cell.id}.json", sealed.encode())
-        except OSError as error:
-            raise cannot_write(self.path, error) from None
+            write_whole(self.cells / f"{cell.id}.json", sealed(entry))
 
     def table(self, cells: Iterable[Cell]) -> pl.DataFrame | None:
-        """The curves of several cells in one table.
+        """The curves of several cells in one table, None if one is missing or there is none.
 
-        Args:
-            cells: The cells; they may be of different programs.
-
-        Returns:
-            One row per seed and recorded step: `seed`, `step`, the metrics, the fields of the
-            config, `role`, and `varied` (space-separated). A metric with the name of a field,
-            `reward` say, is called `measured_reward`. None if a cell is missing or there is none.
+        Columns are `seed`, `step`, the metrics, the config's fields, `role` and `varied`. A metric
+        with the name of a field, `reward` say, is called `measured_reward`.
         """
         parts = []
         for cell in cells:
@@ -180,47 +163,25 @@ class Store:
             if part is None:
                 return None
             config = cell.key["config"]
-            part = part.rename(
-                {name: f"measured_{name}" for name in config if name in part.columns}
-            )
+            part = part.rename({n: f"measured_{n}" for n in config if n in part.columns})
             columns = {name: pl.lit(value) for name, value in config.items()}
             columns |= {"role": pl.lit(cell.role), "varied": pl.lit(" ".join(cell.varied))}
             parts.append(part.with_columns(**columns))
         return pl.concat(parts, how="diagonal") if parts else None
 
-    @contextlib.contextmanager
-    def lock(self, cell: Cell) -> Iterator[None]:
-        """Hold the cell's lock, so that two processes do not run it at the same time.
-
-        One byte of one file stands for each cell; the system unlocks it when a process dies.
-        """
-        if fcntl is None:
-            yield
-            return
-        try:
-            file = open(self.path / ".lock", "a+b")  # noqa: SIM115 (closed below, after the work)
-            fcntl.lockf(file, fcntl.LOCK_EX, 1, int(cell.id[:15], 16))
-        except OSError as error:
-            raise cannot_write(self.path, error) from None
-        with file:
-            yield
+    def lock(self, cell: Cell) -> contextlib.AbstractContextManager[None]:
+        """Hold the cell's lock, so that two processes do not run it at the same time."""
+        return locked(self.path, int(cell.id[:15], 16))
 
     def log(self, event: str, **facts: Any) -> None:
         """Append one line to events.jsonl; a single write, so that lines never mix."""
-        line = json.dumps({"time": round(time.time(), 3), "event": event, **facts}) + "\n"
-        try:
-            handle = os.open(
-                self.path / "events.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644
-            )
-            try:
-                before = os.fstat(handle).st_size
-                if os.write(handle, line.encode()) < len(line.encode()):
-                    os.ftruncate(handle, before)  # no room for the whole line: leave none of it
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            finally:
-                os.close(handle)
-        except OSError as error:
-            raise cannot_write(self.path, error) from None
+        facts = {"time": round(time.time(), 3), "event": event, **facts}
+        line = f"{json.dumps(facts)}\n".encode()
+        with writing(self.path), open(self.path / "events.jsonl", "ab", buffering=0) as file:
+            before = os.fstat(file.fileno()).st_size
+            if file.write(line) < len(line):
+                file.truncate(before)  # no room for the whole line: leave none of it
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def _stamp(path: Path) -> _Stamp:
@@ -269,6 +230,53 @@ def write_whole(path: Path, data: bytes) -> None:
             os.fsync(directory)
         finally:
             os.close(directory)
+
+
+@contextlib.contextmanager
+def locked(folder: Path, byte: int = 0, busy: str = "") -> Iterator[None]:
+    """Lock one byte of a folder's lock file, until the process ends at the latest.
+
+    Waits for another process that holds it; with `busy`, raises a LabError that says so.
+    """
+    if fcntl is None:
+        yield
+        return
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        file = open(folder / ".lock", "a+b")  # noqa: SIM115 (closed below, after the work)
+    with file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | (fcntl.LOCK_NB if busy else 0), 1, byte)
+        except OSError as error:
+            raise LabError(busy) if busy else cannot_write(folder, error) from None
+        yield
+
+
+def sealed(entry: dict[str, Any]) -> bytes:
+    """The entry as JSON, with a digest that tells whether it was damaged."""
+    return json.dumps({**entry, "seal": digest(entry)}, indent=1, sort_keys=True).encode()
+
+
+def unsealed(data: bytes) -> dict[str, Any] | None:
+    """The entry that `sealed` was given; None if it is damaged."""
+    try:
+        found: dict[str, Any] = json.loads(data)
+        return found if found.pop("seal") == digest(found) else None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _damaged(path: Path) -> DamagedError:
+    return DamagedError(f"{path} is damaged; `delightful run` will redo that cell.")
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Raise a LabError that names the path for what cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise cannot_write(path, error) from None
 
 
 def cannot_write(path: Path, error: OSError) -> LabError:

@@ -40,16 +40,6 @@ def sample_actions(
     The same samples serve Retrace, for E_π Q, and the actor, for its advantages: valuing them is
     most of what a learner step costs. Over a pair the score of the mean sums to 0, so a weight
     that a method gives to all samples alike, as most of MPO's, adds no variance.
-
-    Args:
-        config: gives the number of samples per state, `draws`.
-        target_critic: values the samples.
-        observation: (time, sequences, features).
-        policy: the current policy at these observations.
-        key: random key.
-
-    Returns:
-        The actions and their values.
     """
     steps, sequences, actions = policy.mean.shape
     half = jax.random.normal(key, (steps, sequences, config.draws // 2, actions))
@@ -73,16 +63,7 @@ def actor_loss(
 ) -> tuple[jax.Array, dict[str, jax.Array]]:
     """policy_loss / weight_scale + kl·KL_mean + kl_deviation·KL_deviation, to the target policy.
 
-    Args:
-        config: gives the method, and the KL regulariser's coefficients.
-        options: the method's own hyperparameters.
-        policy: the current policy at each replayed state; gradients are with respect to it.
-        target_policy: that of the target network, without the last state, which only Retrace uses.
-        transitions: tell which states are valid.
-        samples: the actions that are weighted, with their values.
-
-    Returns:
-        The loss, and diagnostics by name.
+    Also returns diagnostics. The target policy comes without the last state, which is Retrace's.
     """
     policy = Gaussian(*(x[:-1] for x in policy))
     action, advantage = samples.action[:-1], advantages(samples.q[:-1])

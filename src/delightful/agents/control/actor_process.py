@@ -30,7 +30,7 @@ from delightful.lab.signals import deaf_to_ctrl_c
 ATTEMPTS = 3  # at one request
 
 
-class ActorProcess:
+class ActorProcess(contextlib.AbstractContextManager["ActorProcess"]):
     """`collect` and `evaluate` send requests; `collected` and `evaluated` await the oldest one."""
 
     def __init__(
@@ -72,18 +72,11 @@ class ActorProcess:
         """The requested evaluation: `deterministic` and `stochastic` returns, and `dropped`."""
         return self._answer()[1]
 
-    def close(self) -> None:
-        """End the process."""
+    def __exit__(self, *_: object) -> None:
         self._pipe.close()
         self._process.join(timeout=5)
         self._process.kill()
         self._process.join()
-
-    def __enter__(self) -> "ActorProcess":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
@@ -112,15 +105,16 @@ class ActorProcess:
             except (EOFError, OSError):
                 self._process.join()
                 self.restarts += 1
+                code = self._process.exitcode or 0
+                reason = f"signal {-code}" if code < 0 else f"exit code {code}"
                 print(
-                    f"the actors' process died ({_reason(self._process.exitcode)}) "
-                    "and was started again; nothing is lost",
+                    f"the actors' process died ({reason}) and was started again; nothing is lost",
                     file=sys.stderr,
                 )
                 self._started()
-                continue
-            self._asked.popleft()
-            return answer
+            else:
+                self._asked.popleft()
+                return answer
         raise self._failed()
 
     def _started(self) -> None:
@@ -143,12 +137,8 @@ class ActorProcess:
         return arrays, facts
 
 
-def _reason(code: int | None) -> str:
-    return f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
-
-
 def serve(pipe: Connection, config: dict[str, Any], seed: int, chunk: int) -> None:
-    """Run the process: serve requests until the pipe is closed."""
+    """Serve requests until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         actors = Actors(ControlConfig(**config), seed, chunk)

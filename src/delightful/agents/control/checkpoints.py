@@ -19,9 +19,8 @@ import numpy as np
 from delightful.agents.control.config import ControlConfig
 from delightful.agents.control.serialization import from_bytes, to_bytes
 from delightful.agents.control.transitions import Transitions
-from delightful.lab.cells import digest
 from delightful.lab.errors import LabError
-from delightful.lab.store import cannot_write, write_whole
+from delightful.lab.store import sealed, unsealed, write_whole, writing
 
 VERSION = 2
 _LENGTH = ("steps", "records")  # the config's fields that an extended run changes
@@ -35,13 +34,7 @@ class Checkpoint:
     """The checkpoint of one run, in a folder of its own."""
 
     def __init__(self, folder: Path, run: Mapping[str, Any], *, extend: bool = False) -> None:
-        """Open a folder, which may be empty.
-
-        Args:
-            folder: where the files are.
-            run: says, as JSON, which run it is; a checkpoint of another run is refused.
-            extend: accept one of the same run with fewer steps.
-        """
+        """Open a folder, which may be empty; `extend` accepts the same run with fewer steps."""
         self.folder, self._run = folder, dict(run)
         self._pieces: list[dict[str, Any]] = []  # of replay: first and last chunk, file, SHA-256
         self._state: dict[str, Any] = {}
@@ -72,17 +65,9 @@ class Checkpoint:
         new: Sequence[Transitions],
         oldest: int,
     ) -> None:
-        """Replace the checkpoint.
-
-        Args:
-            chunk: chunks that the run has learned from.
-            arrays: the state's.
-            metadata: the rest of the state, as JSON.
-            new: the last chunks' transitions, which no earlier checkpoint holds.
-            oldest: the first chunk that the replay buffer still holds.
-        """
+        """Replace the checkpoint; `new` are the last chunks, `oldest` the first in replay."""
         pieces = [piece for piece in self._pieces if piece["last"] >= oldest]
-        try:
+        with writing(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             if new:
                 joined = map(np.concatenate, zip(*new, strict=True))
@@ -93,25 +78,18 @@ class Checkpoint:
             state = self._write(f"state-{chunk:07d}.safetensors", to_bytes(arrays, metadata))
             state["chunk"] = chunk
             entry = {"version": VERSION, "run": self._run, "state": state, "replay": pieces}
-            sealed = json.dumps({**entry, "seal": digest(entry)}, indent=1)
-            write_whole(self.folder / "checkpoint.json", sealed.encode())
-        except OSError as error:
-            raise cannot_write(self.folder, error) from None
+            write_whole(self.folder / "checkpoint.json", sealed(entry))
         self._state, self._pieces = state, pieces
-        self._remove_old()
-
-    def _write(self, name: str, data: bytes) -> dict[str, Any]:
-        write_whole(self.folder / name, data)
-        return {"file": name, "sha256": hashlib.sha256(data).hexdigest()}
-
-    def _remove_old(self) -> None:
-        """Remove what this checkpoint no longer needs."""
-        needed = {self._state["file"], *(piece["file"] for piece in self._pieces)}
+        needed = {state["file"], *(piece["file"] for piece in pieces)}
         for kind in ("state", "replay"):
             for pattern in (f"{kind}-*.safetensors", f".{kind}-*.tmp"):
                 for path in self.folder.glob(pattern):
                     if path.name not in needed:
                         path.unlink(missing_ok=True)
+
+    def _write(self, name: str, data: bytes) -> dict[str, Any]:
+        write_whole(self.folder / name, data)
+        return {"file": name, "sha256": hashlib.sha256(data).hexdigest()}
 
     def _check_run(self, stored: Mapping[str, Any], extend: bool) -> None:
         ours, theirs = self._run, dict(stored)
@@ -142,10 +120,7 @@ class Checkpoint:
 
 
 def read_entry(folder: Path) -> dict[str, Any] | None:
-    """What checkpoint.json says, None if there is none: version, run, state and replay.
-
-    A damaged one, or one of another version, raises CheckpointError.
-    """
+    """What checkpoint.json says, None if there is none; CheckpointError if it cannot be used."""
     path = folder / "checkpoint.json"
     try:
         data = path.read_bytes()
@@ -153,19 +128,15 @@ def read_entry(folder: Path) -> dict[str, Any] | None:
         return None
     except OSError as error:
         raise CheckpointError(f"cannot read {path}: {error.strerror}.") from None
-    try:
-        found = json.loads(data)
-        intact = found.pop("seal") == digest(found)
-    except (ValueError, KeyError, TypeError, AttributeError):
-        intact = False
-    if not intact:
+    found = unsealed(data)
+    if found is None:
         raise _damaged(path)
     if found["version"] != VERSION:
         raise CheckpointError(
             f"{path} is of checkpoint version {found['version']}, this is version {VERSION}: "
             "resume with the delightful that wrote it, or give another --out."
         )
-    return dict(found)
+    return found
 
 
 def share(config: ControlConfig, seeds: np.ndarray, folder: Path) -> float:

@@ -65,19 +65,7 @@ def retrace_targets(
     policy: Gaussian,
     samples: Samples,
 ) -> tuple[jax.Array, jax.Array]:
-    """Targets for Q(s_t, a_t) at all replayed transitions but the last.
-
-    Args:
-        config: gives the discount and λ.
-        target_critic: values replayed and sampled actions.
-        statistics: normalise the rewards.
-        transitions: replayed sequences, time first.
-        policy: the current policy at each replayed state.
-        samples: of the policy; their mean value is E_π Q.
-
-    Returns:
-        The targets, and the mean of min(1, π/μ).
-    """
+    """Targets for Q(s_t, a_t) at all replayed transitions but the last; the mean of min(1, π/μ)."""
     observation, action = transitions.observation[:-1], transitions.action[:-1]
     log_ratio = Gaussian(*(x[:-1] for x in policy)).log_prob(action) - transitions.log_prob[:-1]
     targets = retrace.targets(

@@ -17,18 +17,7 @@ LONGEST = 10_000  # steps after which an episode is cut: those of lqr have no li
 def evaluate(
     config: ControlConfig, seed: int, record: int, weights: Mapping[str, Any]
 ) -> tuple[float, float, int]:
-    """Mean returns of a policy over `config.episodes` episodes each.
-
-    Args:
-        config: the run's.
-        seed: the run's; with `record`, it determines all random numbers.
-        record: the number of the evaluation.
-        weights: the policy's.
-
-    Returns:
-        The mean return of the policy's mean action, that of sampled actions, and how many
-        episodes were left out of them because the simulator gave NaN.
-    """
+    """Mean returns of the mean action and of sampled ones; how many episodes NaN excluded."""
     rng = generator(seed, 3, record)
     half = config.episodes
     evaluated = environments.make(config.task, 2 * half, int(rng.integers(2**31)))
@@ -48,16 +37,7 @@ def evaluate(
 def episode_returns(
     evaluated: VectorEnvironment, count: int, act: Callable[[np.ndarray], np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Play one episode in each environment.
-
-    Args:
-        evaluated: the environments.
-        count: how many they are.
-        act: observations -> actions.
-
-    Returns:
-        Their returns, and which of them stayed finite; the others ended where NaN came up.
-    """
+    """The return of one episode in each environment, and which stayed finite: NaN ends one."""
     seen, running, total = evaluated.reset(), np.ones(count, bool), np.zeros(count)
     finite = np.ones(count, bool)
     for _ in range(LONGEST):

@@ -21,14 +21,7 @@ class Gaussian(NamedTuple):
     deviation: Any
 
     def log_prob(self, action: Any) -> Any:
-        """log π(a) = Σ_i log N(a_i; mean_i, deviation_i).
-
-        Args:
-            action: one action per state, or several along an extra axis after those of the states.
-
-        Returns:
-            The log-densities, of the action's shape without its last axis.
-        """
+        """log π(a) = Σ_i log N(a_i; mean_i, deviation_i), of one or several actions per state."""
         xp, mean, deviation = _library(self.mean), self.mean, self.deviation
         if action.ndim > mean.ndim:
             mean, deviation = mean[..., None, :], deviation[..., None, :]
@@ -41,14 +34,6 @@ def policy(config: ControlConfig, actor: Weights, observation: Any) -> Gaussian:
 
     The mean is bounded by tanh. Without a bound it could leave the action bounds: every sample
     would be clipped to the same action, all advantages would be 0, and it would never return.
-
-    Args:
-        config: gives the bounds of the deviation.
-        actor: the network's weights.
-        observation: float32, its features on the last axis.
-
-    Returns:
-        Mean and standard deviation, each of the observation's shape with actions last.
     """
     xp = _library(observation)
     hidden = tanh_layer_norm(xp, actor["norm"], linear(actor["first"], observation))
@@ -70,15 +55,9 @@ def _initial_spread(config: ControlConfig) -> Any:
 
 
 def divergence(old: Gaussian, new: Gaussian) -> tuple[Any, Any]:
-    """KL(old ‖ new) in two parts, so that each can have a coefficient of its own.
+    """KL(old ‖ new) per state in two parts, so that each can have a coefficient of its own.
 
-    Args:
-        old: the reference policy.
-        new: the policy that is regularised.
-
-    Returns:
-        Per state, ½Σ((μ − μ_old)/σ_old)², the KL if only the mean differed, and
-        Σ(½(σ_old²/σ² − 1) − log(σ_old/σ)), the KL if only the deviation did.
+    ½Σ((μ − μ_old)/σ_old)² for the mean, and Σ(½(σ_old²/σ² − 1) − log(σ_old/σ)) for the deviation.
     """
     xp = _library(old.mean)
     ratio = old.deviation / new.deviation

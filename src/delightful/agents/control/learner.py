@@ -49,33 +49,16 @@ def initial(config: ControlConfig, seed: int, observed: int, actions: int) -> Le
     for_actor, for_critic = jax.random.split(jax.random.key(seed))
     actor = networks.initial_actor(for_actor, config, observed, actions)
     critic = networks.initial_critic(for_critic, config, observed, actions)
-    return Learner(
-        actor,
-        critic,
-        jax.tree.map(jnp.copy, actor),
-        jax.tree.map(jnp.copy, critic),
-        adam.start(actor),
-        adam.start(critic),
-        RewardStatistics(jnp.zeros(()), jnp.zeros(())),
-        jnp.zeros((), jnp.int32),
-    )
+    targets: tuple[Weights, Weights] = jax.tree.map(jnp.copy, (actor, critic))
+    optimisers = (adam.start(actor), adam.start(critic))
+    rewards = RewardStatistics(jnp.zeros(()), jnp.zeros(()))
+    return Learner(actor, critic, *targets, *optimisers, rewards, jnp.zeros((), jnp.int32))
 
 
 def learn(
     config: ControlConfig, learner: Learner, memory: replay.Replay, seed: int, count: int
 ) -> tuple[Learner, dict[str, jax.Array]]:
-    """Run learner steps.
-
-    Args:
-        config: the run's.
-        learner: the state before.
-        memory: the replay buffer that batches are sampled from.
-        seed: with the number of the learner step, determines its random numbers.
-        count: how many steps.
-
-    Returns:
-        The state after, and the mean of each diagnostic over the steps.
-    """
+    """The learner after `count` steps, and the mean of each diagnostic over them."""
     learned: tuple[Learner, dict[str, jax.Array]] = _learn(
         *separate(config), learner, memory, seed, count
     )
@@ -102,9 +85,8 @@ def _learn(
 
     def one(_: Any, state: tuple[Learner, Any]) -> tuple[Learner, Any]:
         learner, sums = state
-        learner, seen = step(
-            config, options, learner, memory, jax.random.fold_in(key, learner.steps)
-        )
+        its_key = jax.random.fold_in(key, learner.steps)
+        learner, seen = step(config, options, learner, memory, its_key)
         return learner, {name: sums[name] + value for name, value in seen.items()}
 
     nothing = dict.fromkeys(MEASURED, jnp.zeros(()))
@@ -130,17 +112,19 @@ def step(
     current, backward = jax.vjp(lambda actor: policy(config, actor, observation), learner.actor)
     samples = sample_actions(config, learner.target_critic, observation, current, sampling)
 
-    targets, trace = retrace_targets(
+    values, trace = retrace_targets(
         config, learner.target_critic, rewards, transitions, current, samples
     )
-    error, gradient = jax.value_and_grad(critic_loss)(learner.critic, transitions, targets)
-    critic, critic_skipped = _descend(config, learner.critic, gradient, learner.critic_optimiser)
+    error, gradient = jax.value_and_grad(critic_loss)(learner.critic, transitions, values)
+    (critic, critic_optimiser), critic_skipped = _descend(
+        config, learner.critic, gradient, learner.critic_optimiser
+    )
 
     target_policy = policy(config, learner.target_actor, observation[:-1])
     along, seen = jax.grad(partial(actor_loss, config, options), has_aux=True)(
         current, target_policy, transitions, samples
     )
-    actor, actor_skipped = _descend(
+    (actor, actor_optimiser), actor_skipped = _descend(
         config, learner.actor, backward(along)[0], learner.actor_optimiser
     )
     seen |= {
@@ -150,7 +134,13 @@ def step(
         "skipped": jnp.maximum(critic_skipped, actor_skipped),
         "reward_scale": rewards.scale,
     }
-    return _updated(config, learner._replace(rewards=rewards), actor, critic), seen
+    steps = learner.steps + 1
+    due = steps % config.target_period == 0
+    targets: tuple[Weights, Weights] = jax.tree.map(
+        partial(jnp.where, due), (actor, critic), (learner.target_actor, learner.target_critic)
+    )
+    optimisers = (actor_optimiser, critic_optimiser)
+    return Learner(actor, critic, *targets, *optimisers, rewards, steps), seen
 
 
 def _descend(
@@ -161,29 +151,3 @@ def _descend(
     new = adam.descend(weights, gradient, optimiser, config.learning_rate)
     kept = jax.tree.map(lambda n, o: jnp.where(finite, n, o), new, (weights, optimiser))
     return kept, jnp.where(finite, 0.0, 1.0)
-
-
-def _updated(
-    config: ControlConfig,
-    learner: Learner,
-    actor: tuple[Weights, adam.Adam],
-    critic: tuple[Weights, adam.Adam],
-) -> Learner:
-    """The learner with its new networks, copied to the targets every `target_period` steps."""
-    steps = learner.steps + 1
-    due = steps % config.target_period == 0
-
-    def follow(target: Weights, source: Weights) -> Weights:
-        newest: Weights = jax.tree.map(lambda t, s: jnp.where(due, s, t), target, source)
-        return newest
-
-    return Learner(
-        actor[0],
-        critic[0],
-        follow(learner.target_actor, actor[0]),
-        follow(learner.target_critic, critic[0]),
-        actor[1],
-        critic[1],
-        learner.rewards,
-        steps,
-    )

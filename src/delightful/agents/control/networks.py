@@ -42,13 +42,7 @@ def initial_critic(key: jax.Array, config: ControlConfig, observed: int, actions
 def value(critic: Weights, observation: Any, action: Any) -> Any:
     """The critic: Q(s, clip(a, −1, 1)), since the environment clips actions too.
 
-    Args:
-        critic: the network's weights.
-        observation: s, features last.
-        action: a, one per state, or several along an extra axis after those of the states.
-
-    Returns:
-        Q, of the action's shape without its last axis.
+    There is one action per state, or several along an extra axis after those of the states.
     """
     state = linear(critic["state"], observation)
     extra = action.ndim - observation.ndim

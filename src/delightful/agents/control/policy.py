@@ -19,15 +19,10 @@ FORMAT = "delightful control policy 1"
 
 @dataclass(frozen=True)
 class Policy:
-    """A trained Gaussian policy.
+    """A trained Gaussian policy."""
 
-    Attributes:
-        config: what it was trained with.
-        weights: of the actor network, by layer.
-    """
-
-    config: ControlConfig
-    weights: Weights
+    config: ControlConfig  # what it was trained with
+    weights: Weights  # of the actor network, by layer
 
     @property
     def task(self) -> str:

@@ -3,6 +3,7 @@
 Films are made in a process of their own: MuJoCo chooses its OpenGL once per process.
 """
 
+import itertools
 import json
 import multiprocessing
 import os
@@ -19,7 +20,7 @@ from delightful.agents.control.environments import Task, make_task
 from delightful.agents.control.evaluation import LONGEST
 from delightful.agents.control.policy import Policy
 from delightful.agents.control.tasks import GYM
-from delightful.lab.errors import LabError
+from delightful.lab.errors import LabError, install
 
 SIZE = (240, 320)  # without a GPU, a frame takes a tenth of a second
 FRAMES = 30  # per second, at most
@@ -30,9 +31,7 @@ def check(task: str, path: Path, option: str) -> None:
     if path.suffix != ".mp4":
         raise LabError(f"{option} must name an .mp4 file, got {path}.")
     if find_spec("imageio_ffmpeg") is None:
-        raise LabError(
-            f"{option} needs imageio-ffmpeg: pip install '.[control]' in a clone of delightful."
-        )
+        raise LabError(f"{option} needs imageio-ffmpeg: {install('control')}.")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=path.parent):
@@ -45,16 +44,7 @@ def check(task: str, path: Path, option: str) -> None:
 
 
 def play(policy: Policy, seed: int, episodes: int = 1) -> list[float]:
-    """Play whole episodes with the policy's mean action.
-
-    Args:
-        policy: also names the task.
-        seed: determines how the episodes begin.
-        episodes: how many, one after the other.
-
-    Returns:
-        Their returns; NaN for an episode in which the simulator gave NaN.
-    """
+    """Returns of whole episodes with the policy's mean action; NaN where the simulator gave NaN."""
     task = make_task(policy.task, seed)
     return [float(sum(_rewards(task, policy))) for _ in range(episodes)]
 
@@ -115,18 +105,11 @@ def _write(path: Path, frames: Iterator[np.ndarray], per_second: float) -> None:
 
     unfinished = path.with_name(f".{path.stem}.{os.getpid()}.mp4")
     first = next(frames)
-    writer = imageio_ffmpeg.write_frames(
-        str(unfinished),
-        first.shape[1::-1],
-        fps=per_second,
-        codec="libx264",
-        quality=7,
-        macro_block_size=2,
-    )
+    settings = {"fps": per_second, "codec": "libx264", "quality": 7, "macro_block_size": 2}
+    writer = imageio_ffmpeg.write_frames(str(unfinished), first.shape[1::-1], **settings)
     try:
         writer.send(None)
-        writer.send(np.ascontiguousarray(first))
-        for frame in frames:
+        for frame in itertools.chain([first], frames):
             writer.send(np.ascontiguousarray(frame))
         writer.close()
         unfinished.replace(path)
@@ -157,7 +140,6 @@ def _serve(pipe: Connection, function: Callable[..., Any], *given: Any) -> None:
     try:
         answer = {"result": function(*given)}
     except Exception as error:
-        reason = " ".join((str(error) or repr(error)).split()).rstrip(".")
-        answer = {"error": reason}
+        answer = {"error": " ".join((str(error) or repr(error)).split()).rstrip(".")}
     pipe.send_bytes(json.dumps(answer).encode())
     os._exit(0)  # EGL's own clean-up as Python ends may crash, after all is done

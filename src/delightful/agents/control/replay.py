@@ -42,17 +42,7 @@ def add(replay: Replay, new: Transitions) -> Replay:
 
 
 def sample(replay: Replay, key: jax.Array, sequences: int, length: int) -> Transitions:
-    """Sample sequences uniformly; each is of one actor and without gaps in time.
-
-    Args:
-        replay: the buffer, with more than `length` transitions per actor.
-        key: random key.
-        sequences: how many to sample.
-        length: transitions of each, to which the one that follows is added.
-
-    Returns:
-        Transitions of shape (length + 1, sequences, ...).
-    """
+    """Sample sequences, (length + 1, sequences, ...), each of one actor, without gaps in time."""
     slots, actors = replay.transitions.reward.shape
     filled = jnp.minimum(replay.written, slots)
     when, who = jax.random.split(key)

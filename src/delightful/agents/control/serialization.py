@@ -10,15 +10,7 @@ _KEY = "delightful"  # safetensors' own metadata is text by name
 
 
 def to_bytes(arrays: Mapping[str, np.ndarray], metadata: Mapping[str, Any]) -> bytes:
-    """Serialise named arrays, with any JSON object as metadata.
-
-    Args:
-        arrays: numeric arrays by name.
-        metadata: what JSON can hold; NaN and infinity are refused.
-
-    Returns:
-        A safetensors file's bytes.
-    """
+    """A safetensors file of named arrays, with any JSON object as metadata; no NaN in that."""
     from safetensors.numpy import save
 
     dense = {name: np.asarray(array, order="C") for name, array in arrays.items()}
@@ -27,17 +19,7 @@ def to_bytes(arrays: Mapping[str, np.ndarray], metadata: Mapping[str, Any]) -> b
 
 
 def from_bytes(data: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Read what `to_bytes` made.
-
-    Args:
-        data: a safetensors file's bytes, from any source.
-
-    Returns:
-        The arrays in the order of their names, and the metadata.
-
-    Raises:
-        ValueError: for anything that `to_bytes` did not make.
-    """
+    """What `to_bytes` was given, arrays sorted by name; ValueError for anything else."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
 

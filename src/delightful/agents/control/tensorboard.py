@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from delightful.agents.control.training import Record
-from delightful.lab.store import cannot_write
+from delightful.lab.store import writing
 
 SUFFIX = ".delightful"  # tells our files from others in the folder
 
@@ -17,11 +17,9 @@ class TensorBoard:
         self._writer: Any = None
 
     def add(self, records: list[Record]) -> None:
-        """Write records.
+        """Write new records; in the first call, all of the run so far.
 
-        Args:
-            records: new ones; in the first call, all of the run so far. The file of an earlier
-                command is then removed, so that no record is shown twice after a resume.
+        The file of an earlier command is then removed, so that no record is shown twice.
         """
         if self._writer is None:
             self._writer = self._open()
@@ -32,17 +30,14 @@ class TensorBoard:
 
     def close(self) -> None:
         """Write what is left."""
-        if self._writer is None:
-            return
-        try:
-            self._writer.close()
-        except OSError as error:
-            raise cannot_write(self._folder, error) from None
+        if self._writer is not None:
+            with writing(self._folder):
+                self._writer.close()
 
     def _open(self) -> Any:
         from tensorboardX import SummaryWriter
 
-        try:
+        with writing(self._folder):
             self._folder.mkdir(parents=True, exist_ok=True)
             for earlier in self._folder.glob(f"events.out.tfevents.*{SUFFIX}"):
                 earlier.unlink()
@@ -50,5 +45,3 @@ class TensorBoard:
             return SummaryWriter(
                 str(self._folder), max_queue=0, flush_secs=10, filename_suffix=SUFFIX
             )
-        except OSError as error:
-            raise cannot_write(self._folder, error) from None

@@ -16,17 +16,7 @@ _REWARDED_OTHERWISE = ("ball_in_cup:catch",)
 
 
 def make(task: str, count: int, seed: int, *, engine: str = "") -> VectorEnvironment:
-    """Make environments of one task that are stepped together.
-
-    Args:
-        task: a name of the suite, such as cheetah:run, or gym: and a Gymnasium id.
-        count: the number of environments.
-        seed: determines the random numbers of all of them.
-        engine: "envpool" or "dm_control" for a task of the suite; by default `default_engine`.
-
-    Returns:
-        The environments, not yet reset.
-    """
+    """Environments of one task, not yet reset; `engine` is "envpool" or "dm_control"."""
     if (engine or default_engine(task)) == "envpool":
         return EnvPoolSuite(task, count, seed)
     return Sequential([make_task(task, task_seed(seed, i)) for i in range(count)])

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 import numpy as np
 
 from delightful.agents.control.environments.scaling import ActionScaling
-from delightful.lab.errors import LabError, unknown
+from delightful.lab.errors import LabError, install, unknown
 
 
 class GymTask:
@@ -14,9 +14,7 @@ class GymTask:
 
     def __init__(self, name: str, seed: int, *, render: bool = False) -> None:
         if find_spec("gymnasium") is None:
-            raise LabError(
-                f"gym:{name} needs gymnasium: pip install '.[control]' in a clone of delightful."
-            )
+            raise LabError(f"gym:{name} needs gymnasium: {install('control')}.")
         import gymnasium
 
         try:

@@ -15,11 +15,7 @@ class ActionScaling:
     """
 
     def __init__(self, space: Any) -> None:
-        """Read the bounds.
-
-        Args:
-            space: a Gymnasium Box, or a dm_control action spec.
-        """
+        """Read the bounds of a Gymnasium Box or of a dm_control action spec."""
         names = ("low", "high") if hasattr(space, "low") else ("minimum", "maximum")
         low, high = (np.asarray(getattr(space, name), np.float64) for name in names)
         below, above = low < -UNBOUNDED, high > UNBOUNDED  # which dimensions have no bound

@@ -10,7 +10,7 @@ import numpy as np
 from delightful.agents.control.environments.scaling import ActionScaling
 from delightful.agents.control.environments.vector import Step
 from delightful.agents.control.tasks import envpool_name
-from delightful.lab.errors import LabError
+from delightful.lab.errors import LabError, install
 
 
 def load(task: str, seed: int = 0) -> Any:
@@ -18,7 +18,7 @@ def load(task: str, seed: int = 0) -> Any:
     os.environ.setdefault("MUJOCO_GL", "disabled")  # importing dm_control must open no window
     if find_spec("dm_control") is None:
         raise LabError(
-            f"{task} needs dm_control: pip install '.[control]' in a clone of delightful, "
+            f"{task} needs dm_control: {install('control')}, "
             "or choose a task of Gymnasium's, such as gym:Pendulum-v1."
         )
     import absl.logging
