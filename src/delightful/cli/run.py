@@ -51,7 +51,7 @@ def draw_figures(options: Namespace) -> None:
     if cells:
         run_missing(cells, store, workers)
     for figure in chosen:
-        drawn = draw(figure, store, plans[figure.id], folder)
+        drawn = draw(figure, store, plans[figure.id], folder, plan)
         print(f"{figure.number}: {figure.title}")
         for path in drawn.files.values():
             print(f"  {path}")

@@ -53,7 +53,7 @@ def report(options: Namespace, store: Store, plan: Plan) -> list[Decision]:
         its_plan = plan_for(figure.sweep, store, plan, options.scale)
         if figure.sweep is None or usable(figure.sweep, its_plan, store):
             with contextlib.suppress(NothingToDrawError):  # of runs that --method or --set changed
-                drawn.append(draw(figure, store, its_plan, folder / "figures"))
+                drawn.append(draw(figure, store, its_plan, folder / "figures", plan))
     page = write_report(folder, chosen, decisions, drawn, _counts(decisions))
     rows = json.dumps([decision.row() for decision in decisions], indent=1, ensure_ascii=False)
     with writing(folder):

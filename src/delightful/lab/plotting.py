@@ -30,16 +30,7 @@ def label(spec: str) -> str:
 def line(
     axis: Any, numbers: pl.DataFrame, x: str, *, colour: str, label: str = "", **look: Any
 ) -> None:
-    """Draw a line through means, with a band of ±1 standard error if there is one.
-
-    Args:
-        axis: Where to draw.
-        numbers: `mean` and `se` as `tables.means` gives them, and the column `x`.
-        x: The column along the x axis.
-        colour: Of line and band.
-        label: The legend's entry.
-        **look: Further properties of the line.
-    """
+    """Draw a line through means, with a band of ±1 standard error if there is one."""
     axis.plot(numbers[x], numbers["mean"], color=colour, label=label, **look)
     if not numbers["se"].null_count():
         mean, error = numbers["mean"].to_numpy(), numbers["se"].to_numpy()
@@ -56,19 +47,7 @@ def along(
     suffix: str = "",
     **look: Any,
 ) -> pl.DataFrame:
-    """Draw a metric along training, a line per method.
-
-    Args:
-        axis: Where to draw.
-        table: Runs, one config per value of `keys`.
-        metric: The column to draw.
-        keys: The columns that tell configs apart.
-        suffix: Added to the methods' names in the legend.
-        **look: Properties of all lines, such as `linestyle`.
-
-    Returns:
-        The numbers drawn.
-    """
+    """Draw a metric along training, a line per method."""
     numbers = by_step(table, metric, keys)
     _each_method(axis, numbers, "step", suffix, look)
     axis.set_xlabel("step")
@@ -104,19 +83,7 @@ def _each_method(
 def level(
     axis: Any, rows: pl.DataFrame, metric: str, name: str, *, colour: str, linestyle: str = "--"
 ) -> pl.DataFrame:
-    """Draw the mean of one config as a horizontal line.
-
-    Args:
-        axis: Where to draw.
-        rows: One row per seed; nothing is drawn if there is none.
-        metric: The column to average.
-        name: The legend's entry.
-        colour: Of the line.
-        linestyle: Of the line.
-
-    Returns:
-        The number drawn.
-    """
+    """Draw the mean of one config as a horizontal line."""
     error = pl.col(metric).std() / pl.len().sqrt()
     mean = pl.col(metric).mean()
     number = rows.select(mean.alias("mean"), error.alias("se"), pl.len().alias("seeds"))
@@ -127,14 +94,7 @@ def level(
 
 
 def side_by_side(*panels: Panel) -> Callable[[pl.DataFrame], Drawing]:
-    """Make a figure's `draw` of panels side by side, lettered if there are several.
-
-    Args:
-        *panels: Each draws the whole table on its axis.
-
-    Returns:
-        A function from the table to a Drawing with the numbers of all panels.
-    """
+    """Make a figure's `draw` of panels side by side, lettered if there are several."""
 
     def draw(table: pl.DataFrame) -> Drawing:
         figure, axes = style.panels(len(panels))

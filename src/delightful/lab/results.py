@@ -91,17 +91,7 @@ def plan_for(  # noqa: PLR0911 (one return for each of the cases that it names)
 
 
 def usable(sweep: Sweep, plan: Plan, store: Store) -> list[Cell]:
-    """The stored cells that figures and claims use.
-
-    Args:
-        sweep: What they need.
-        plan: Scale and changes.
-        store: Where the cells are.
-
-    Returns:
-        All cells of the plan if all are done; those that are done, of a sweep that is used in
-        part; else none.
-    """
+    """The stored cells that figures and claims use."""
     cells = _cells(sweep, plan)
     done = [cell for cell in cells if store.state(cell) == "done"]
     return done if sweep.in_part or len(done) == len(cells) else []
@@ -160,17 +150,7 @@ def _seeds_done(sweep: Sweep, store: Store, plan: Plan) -> int:
 
 
 def decide(claim: Claim, store: Store, plan: Plan, scale: str | None = None) -> Decision:
-    """Check a claim on what a store holds.
-
-    Args:
-        claim: The claim.
-        store: Where its runs are.
-        plan: Scale and changes that the user asked for.
-        scale: The scale that the user named; None for the largest that the store can show.
-
-    Returns:
-        The decision; its verdict is "not run" if the store lacks what the check needs.
-    """
+    """Check a claim on what a store holds."""
     if claim.sweep is None:
         return Decision(claim, claim.check(), plan, None)
     plan = plan_for(claim.sweep, store, plan, scale)
@@ -210,20 +190,6 @@ def draw(
     """Write a figure's PNG, SVG and CSV.
 
     A figure of changed runs has the change in its file names and in a subtitle.
-
-    Args:
-        figure: The figure.
-        store: Where its runs are.
-        plan: Which of them to draw.
-        folder: Where to write.
-        asked: The plan that the user asked for, if the seeds of `plan` are those of a run that was
-            stopped: these are no change.
-
-    Returns:
-        The files written.
-
-    Raises:
-        LabError: Runs are missing, there is nothing to draw, or the folder cannot be written.
     """
     table, change = None, Plan()
     if figure.sweep is not None:

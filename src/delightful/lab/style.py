@@ -98,12 +98,6 @@ def look(spec: str) -> dict[str, Any]:
 
     No two methods of a figure have the same colour. A variant of a method, which has options, has
     a shade of the method's colour and is dashed.
-
-    Args:
-        spec: A method spec, such as "dg" or "dg:temperature=2".
-
-    Returns:
-        `colour` and `linestyle`.
     """
     if spec not in _looks:
         name, _, options = spec.partition(":")

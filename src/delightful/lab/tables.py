@@ -10,28 +10,12 @@ from delightful.weights import parse_method
 
 
 def with_role(table: pl.DataFrame, *roles: str) -> pl.DataFrame:
-    """Select the runs that their sweep gave one of these roles.
-
-    Args:
-        table: A table that `Store.table` gave.
-        *roles: Roles as in `cells.Point`, such as "main" or "oracle".
-
-    Returns:
-        Those rows of the table.
-    """
+    """Select the runs that their sweep gave one of these roles."""
     return table.filter(pl.col("role").is_in(roles))
 
 
 def varying(table: pl.DataFrame, *grids: str) -> pl.DataFrame:
-    """Select the runs on one of these grids of their sweep.
-
-    Args:
-        table: A table that `Store.table` gave.
-        *grids: Names as in `cells.Point.varied`; `cells.DEFAULT` for configs on no grid.
-
-    Returns:
-        Those rows of the table; a config may be on several grids.
-    """
+    """Select the runs on one of these grids of their sweep."""
     on = pl.col("varied").str.split(" ")
     return table.filter(pl.any_horizontal(on.list.contains(grid) for grid in grids))
 
@@ -42,16 +26,7 @@ def at_end(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def by_option(rows: pl.DataFrame, name: str, *options: str) -> pl.DataFrame:
-    """Select the runs of one method, with the values of its options as columns.
-
-    Args:
-        rows: Runs whose `method` column holds method specs.
-        name: A method, such as "dg".
-        *options: Some of its options, such as "temperature"; the others must have their defaults.
-
-    Returns:
-        Those rows, with `method` set to `name` and a column for each option.
-    """
+    """Select the runs of one method, with the values of its options as columns."""
     found = {}
     for spec in rows["method"].unique().to_list():
         method, values = parse_method(spec)
@@ -69,16 +44,7 @@ def by_option(rows: pl.DataFrame, name: str, *options: str) -> pl.DataFrame:
 
 
 def means(rows: pl.DataFrame, metric: str, keys: tuple[str, ...]) -> pl.DataFrame:
-    """Average a metric over seeds.
-
-    Args:
-        rows: One row per seed for each value of `keys`.
-        metric: The column to average.
-        keys: The columns that tell configs apart.
-
-    Returns:
-        `keys`, `mean`, its standard error `se` (null for one seed) and `seeds`, sorted by `keys`.
-    """
+    """Average a metric over seeds."""
     error = pl.col(metric).std() / pl.len().sqrt()
     return (
         rows.group_by(*keys, maintain_order=True)  # sums depend on the order
@@ -93,19 +59,7 @@ def by_step(table: pl.DataFrame, metric: str, keys: tuple[str, ...] = ("method",
 
 
 def seeds_by_steps(table: pl.DataFrame, metric: str, **where: Any) -> np.ndarray:
-    """Collect a metric of one config as an array.
-
-    Args:
-        table: Runs.
-        metric: The column to collect.
-        **where: Column values that select the config.
-
-    Returns:
-        An array of shape (seeds, steps).
-
-    Raises:
-        NotMeasuredError: No run has these values.
-    """
+    """Collect a metric of one config as an array."""
     for name, value in where.items():
         table = table.filter(pl.col(name) == value)
     if table.is_empty():
