@@ -8,7 +8,7 @@ Libraries are told apart through `sys.modules`, so none is imported that the cal
 """
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -60,9 +60,7 @@ def namespace(**named: Any) -> Any:
         mixture = ", ".join(f"{name} from {found}" for name, found in libraries.items())
         raise TypeError(f"all arrays must come from one library, got {mixture}")
     if "torch" in present:
-        import array_api_compat.torch
-
-        return array_api_compat.torch
+        return _torch_namespace()
     if "jax" in present:
         return sys.modules["jax"].numpy
     import array_api_compat.numpy
@@ -70,24 +68,26 @@ def namespace(**named: Any) -> Any:
     return array_api_compat.numpy
 
 
-def plain_torch(log_prob: Any, others: Iterable[Any]) -> Any:
-    """The namespace of float32 tensors of one shape, else None: eager mode's common case.
+def plain_torch(log_prob: Any, advantage: Any) -> Any:
+    """The namespace of two float32 tensors of one shape, else None: eager mode's common case.
 
-    Eager PyTorch pays for every line of Python as much as for a small operation, so this case is
-    told apart with as few of them as possible.
+    There every line of Python costs as much as a small operation, so it is told apart with few.
     """
     torch = sys.modules.get("torch")
-    if torch is None or type(log_prob) is not torch.Tensor or log_prob.dtype is not torch.float32:
+    if (
+        torch is None
+        or type(log_prob) is not torch.Tensor
+        or type(advantage) is not torch.Tensor
+        or log_prob.dtype is not torch.float32
+        or advantage.dtype is not torch.float32
+        or advantage.requires_grad
+        or log_prob.shape != advantage.shape
+    ):
         return None
-    shape = log_prob.shape
-    for array in others:
-        if (
-            type(array) is not torch.Tensor
-            or array.dtype is not torch.float32
-            or array.shape != shape
-            or array.requires_grad
-        ):
-            return None
+    return _torch_namespace()
+
+
+def _torch_namespace() -> Any:
     import array_api_compat.torch
 
     return array_api_compat.torch
@@ -135,12 +135,13 @@ def values_are_visible(*arrays: Any) -> bool:
     """Whether a Python `if` may look at the values: false under any JAX or torch.func
     transformation, torch.compile and CUDA-graph capture."""
     torch, jax = sys.modules.get("torch"), sys.modules.get("jax")
-    if torch is not None and any(isinstance(array, torch.Tensor) for array in arrays):
+    if torch is not None and isinstance(arrays[0], torch.Tensor):
         if torch.compiler.is_compiling():
             return False
         wrapped = torch._C._functorch.is_functorch_wrapped_tensor
-        if any(array.is_meta or wrapped(array) for array in arrays if library(array) == "torch"):
-            return False
+        for array in arrays:
+            if array.is_meta or wrapped(array):
+                return False
         return not (arrays[0].is_cuda and torch.cuda.is_current_stream_capturing())
     return jax is None or not any(isinstance(array, jax.core.Tracer) for array in arrays)
 

@@ -66,10 +66,12 @@ class GateConfig:
 def gate_of(batch: Batch, options: GateConfig) -> Any:
     """`gate`, for a batch that has been validated: all there is to DG."""
     U, ell, eta = batch.seen, surprisal_of(batch, options), options.temperature
-    chi = product(batch, U, ell)  # U · ℓ
+    chi = batch.delight if ell is batch.surprisal else None
+    if chi is None:
+        chi = product(batch, U, ell)
     if options.whiten is not None:
         chi = whitened(batch, chi, options.whiten)
-    w = sigmoid_of_ratio(batch, chi, eta)  # σ(χ/η)
+    w = sigmoid_of_ratio(batch, chi, eta)  # σ(U · ℓ / η)
     return 2 * w if options.unit_gain else w
 
 
@@ -105,7 +107,7 @@ def whitened(batch: Batch, chi: Any, whiten: Whiten) -> Any:
 
 def sigmoid_of_ratio(batch: Batch, chi: Any, eta: Any) -> Any:
     """σ(χ/η), and its limits: 1[χ > 0] at η = 0, exactly ½ at η = ∞."""
-    if is_number(eta) and eta == 1:
+    if eta.__class__ is float and eta == 1:
         return sigmoid(chi)
     xp = batch.xp
     if is_number(eta):

@@ -57,15 +57,7 @@ def policy_loss(
     Returns:
         A scalar, or the terms in log_prob's shape for reduction "none".
     """
-    batch = admit(
-        log_prob,
-        advantage,
-        mask=mask,
-        axis=axis,
-        old_log_prob=old_log_prob,
-        mode_log_prob=mode_log_prob,
-        gate_advantage=gate_advantage,
-    )
+    batch = admit(log_prob, advantage, mask, axis, old_log_prob, mode_log_prob, gate_advantage)
     omega = weight_of(batch, method, hyperparameters)
     if batch.finite:
         return -reduce(batch, omega * batch.log_prob, reduction)
@@ -91,14 +83,14 @@ def _with_limits(batch: Batch, omega: Any) -> Any:
 
 def reduce(batch: Batch, terms: Any, reduction: Reduction) -> Any:
     """Per-element `terms`, zero where masked out, reduced."""
+    if reduction == "mean":
+        whole = batch.mask is None and 0 not in batch.log_prob.shape
+        return terms.mean() if whole else batch.sum(terms) / batch.count()
     check_choice("reduction", reduction, ("mean", "sequence-mean", "sum", "none"))
     if reduction == "none":
         return terms
     if reduction == "sum":
         return batch.sum(terms)
-    if reduction == "mean":
-        whole = batch.mask is None and 0 not in batch.log_prob.shape
-        return terms.mean() if whole else batch.sum(terms) / batch.count()
     means = batch.sum(terms, axis=-1) / batch.count(axis=-1)
     if batch.mask is None:
         return batch.xp.mean(means)

@@ -4,9 +4,7 @@ Shapes and dtypes are always checked. Values are checked in eager mode only, and
 `set_validation(False)`: inside jit, vmap and torch.compile there is nothing to look at.
 """
 
-import functools
 import math
-import operator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,9 +52,10 @@ class Batch(NamedTuple):
         advantage: U, in log_prob's shape.
         mask: boolean, true where an entry counts; None if all do.
         finite: whether every value was seen to be finite. False if values were not looked at.
+        delight: U·ℓ of the gate's advantage, if validation has computed it.
+        gate_advantage: the advantage that the gate sees, if not `advantage`.
         old_log_prob: log π(a) of the policy that acted; None if it is the current one.
         mode_log_prob: log-density at the policy's mode.
-        gate_advantage: the advantage that the gate sees, if not `advantage`.
         axis: the axis along which the samples of one context lie; None: all are of one.
         sequence_advantage: `advantage` as given, if it had one value per sequence.
     """
@@ -67,9 +66,10 @@ class Batch(NamedTuple):
     advantage: Any = None
     mask: Any = None
     finite: bool = False
+    delight: Any = None
+    gate_advantage: Any = None
     old_log_prob: Any = None
     mode_log_prob: Any = None
-    gate_advantage: Any = None
     axis: int | None = None
     sequence_advantage: Any = None
 
@@ -130,7 +130,6 @@ class Batch(NamedTuple):
 def admit(
     log_prob: Any,
     advantage: Any = None,
-    *,
     mask: Any = None,
     axis: int | None = None,
     old_log_prob: Any = None,
@@ -142,6 +141,17 @@ def admit(
 
     The arrays are those of `Batch`; `check` is whether values are checked, if validation is on.
     """
+    if mask is None and axis is None and old_log_prob is None and mode_log_prob is None:
+        xp = plain_torch(log_prob, advantage)
+        if gate_advantage is not None and xp is not None:
+            xp = plain_torch(log_prob, gate_advantage)
+        if xp is not None:
+            ell = -log_prob.detach()
+            if not (check and _validates):
+                return Batch(xp, log_prob, ell, advantage, gate_advantage=gate_advantage)
+            chi = ell * (advantage if gate_advantage is None else gate_advantage)
+            if _all_finite(chi) if gate_advantage is None else _all_finite(chi, advantage):
+                return Batch(xp, log_prob, ell, advantage, None, True, chi, gate_advantage)
     others = {
         "advantage": advantage,
         "old_log_prob": old_log_prob,
@@ -149,13 +159,6 @@ def admit(
         "gate_advantage": gate_advantage,
     }
     others = {name: array for name, array in others.items() if array is not None}
-    if mask is None and axis is None:
-        xp = plain_torch(log_prob, others.values())
-        if xp is not None:
-            ell = -log_prob.detach()
-            finite = check and _validates and _all_finite(ell, *others.values())
-            if finite or not check:
-                return Batch(xp, log_prob, ell, finite=finite, **others)
     return _admit(log_prob, others, mask, axis, check)
 
 
@@ -252,8 +255,11 @@ def _all_finite(*arrays: Any) -> bool:
         return False
     if isinstance(arrays[0], (np.ndarray, np.generic)):
         with np.errstate(over="ignore", invalid="ignore"):  # it would warn of what is looked for
-            return math.isfinite(functools.reduce(operator.mul, arrays).sum())
-    return math.isfinite(functools.reduce(operator.mul, arrays).sum())
+            return math.isfinite(np.sum(math.prod(arrays)))
+    total = arrays[0]
+    for array in arrays[1:]:
+        total = total * array
+    return math.isfinite(total.sum())
 
 
 def check_number(name: str, value: Any, *, strictly: bool = False, most: float = math.inf) -> None:

@@ -166,15 +166,7 @@ def score_weight(
     Returns:
         The weights, in log_prob's shape, without a gradient; 0 where masked out.
     """
-    batch = admit(
-        log_prob,
-        advantage,
-        mask=mask,
-        axis=axis,
-        old_log_prob=old_log_prob,
-        mode_log_prob=mode_log_prob,
-        gate_advantage=gate_advantage,
-    )
+    batch = admit(log_prob, advantage, mask, axis, old_log_prob, mode_log_prob, gate_advantage)
     return weight_of(batch, method, hyperparameters)
 
 
