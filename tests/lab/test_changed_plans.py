@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from delightful.lab.cells import Plan, Program
+from delightful.lab.cells import Cell, Plan
 from delightful.lab.errors import LabError
 from delightful.lab.results import decide, draw
 from delightful.lab.runners import run_cell, run_here
@@ -56,7 +56,7 @@ def test_what_weighs_batches_is_refused_where_samples_are_weighed_alone(spec) ->
 def test_curves_that_are_not_finite_are_not_stored(store, monkeypatch) -> None:
     cell = sweep.ALIGNMENT.cells(Plan("smoke"))[0]
     curves = {"step": np.zeros(1), "misalignment": np.full((cell.seeds, 1), np.nan)}
-    monkeypatch.setattr(Program, "run", lambda *_: curves)
+    monkeypatch.setattr(Cell, "run", lambda *_: curves)
     with pytest.raises(LabError, match="NaN or infinity in misalignment"):
         run_cell(cell, store)
     assert store.state(cell) == "missing"

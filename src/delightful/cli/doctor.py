@@ -57,10 +57,7 @@ def _packages() -> dict[str, str | None]:
 
 
 def _requirements() -> list[Requirement]:
-    try:
-        return [Requirement(text) for text in metadata.requires(_US) or ()]
-    except metadata.PackageNotFoundError:
-        return []
+    return [Requirement(text) for text in metadata.requires(_US) or ()] if _version(_US) else []
 
 
 def _version(name: str) -> str | None:

@@ -34,27 +34,17 @@ The steps are those at which the metrics were recorded, the same for all seeds."
 class Program:
     """A function (config, seeds) -> Curves under a name.
 
-    Attributes:
-        name: Part of the ids of its cells.
-        version: Part of the ids too; a new version makes stored results of the old one unused.
-        entry: The function as "module:function", imported only where it runs. One that can resume
-            takes (config, seeds, folder), and keeps its checkpoints in the folder.
-        block: Seeds per cell.
-        start: Seconds before the first seed runs on the reference machine, for compiling.
-        seconds: Seconds per seed for a config; like `start`, for estimates only.
-        prepare: "module:function" to be called once before any cell runs, or nothing.
-        share: Of a program that can resume, "module:function" (config, seeds, folder) -> the share
-            of the work that has been done, from 0 to 1.
+    One that can resume takes (config, seeds, folder), and keeps its checkpoints in the folder.
     """
 
-    name: str
-    version: int
-    entry: str
-    block: int
-    start: float
-    seconds: Callable[[Any], float]
-    prepare: str = ""
-    share: str = ""
+    name: str  # part of the ids of its cells
+    version: int  # part of the ids too: a new one makes stored results of the old one unused
+    entry: str  # the function as "module:function", imported only where it runs
+    block: int  # seeds per cell
+    start: float  # seconds for compiling on the reference machine, for estimates
+    seconds: Callable[[Any], float]  # config -> seconds per seed, for estimates
+    prepare: str = ""  # "module:function" to be called once before any cell runs
+    share: str = ""  # if it can resume, such a function (config, seeds, folder) -> share done
 
 
 def named(entry: str) -> Callable[..., Any]:
@@ -148,44 +138,26 @@ class Plan:
 
 
 class Point(NamedTuple):
-    """One config of a sweep, with its purpose, by which figures and claims select runs.
-
-    Attributes:
-        config: The settings.
-        role: "main" for the method that a section is about; or "rival", "oracle", "third-party".
-        varied: On a grid, the quantity that differs from the defaults.
-        program: In place of the sweep's.
-    """
+    """One config of a sweep, with its purpose, by which figures and claims select runs."""
 
     config: Any  # a Config, whose own fields sweeps read back
-    role: str = "main"
-    varied: str = DEFAULT
-    program: Program | None = None
+    role: str = "main"  # for the method that a section is about; or rival, oracle, third-party
+    varied: str = DEFAULT  # on a grid, the quantity that differs from the defaults
+    program: Program | None = None  # in place of the sweep's
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """The runs that a figure or claim needs: points and seeds, at each scale.
+    """The runs that a figure or claim needs: points and seeds, at each scale."""
 
-    Attributes:
-        name: "experiment/sweep".
-        program: What runs them.
-        points: Scale -> points.
-        seeds: Scale -> number of seeds.
-        needs: Packages that running it imports, beyond the lab's.
-        extra: The extra of this package that installs them.
-        in_part: Whether figures and claims can use a part of the runs.
-        fixed: Fields that --set may not change, since a third-party baseline shares them.
-    """
-
-    name: str
+    name: str  # "experiment/sweep"
     program: Program
-    points: Callable[[str], list[Point]]
-    seeds: Mapping[str, int]
-    needs: tuple[str, ...] = ()
-    extra: str = ""
-    in_part: bool = False
-    fixed: tuple[str, ...] = ()
+    points: Callable[[str], list[Point]]  # of a scale
+    seeds: Mapping[str, int]  # by scale
+    needs: tuple[str, ...] = ()  # packages that running it imports, beyond the lab's
+    extra: str = ""  # of this package, which installs them
+    in_part: bool = False  # whether figures and claims can use a part of the runs
+    fixed: tuple[str, ...] = ()  # fields that a third-party baseline shares: not for --set
 
     @property
     def missing(self) -> str:

@@ -51,9 +51,8 @@ def separate(
     Returns the config with the method's bare name and floats of 0; the method's options that are
     not floats; the config's floats; the method's floats.
     """
-    fields = (f.name for f in dataclasses.fields(config))
-    floats = {name: getattr(config, name) for name in fields}
-    floats = {name: value for name, value in floats.items() if isinstance(value, float)}
+    fields = {f.name: getattr(config, f.name) for f in dataclasses.fields(config)}
+    floats = {name: value for name, value in fields.items() if isinstance(value, float)}
     method, options = parse_method(config.method)
     traced = {name: value for name, value in options.items() if isinstance(value, float)}
     fixed = tuple((name, value) for name, value in options.items() if name not in traced)

@@ -22,7 +22,11 @@ def estimate(
     to_run: Sequence[Cell], done: Sequence[Cell], store: Store, workers: int
 ) -> tuple[float, str]:
     """Seconds for what is left of some cells, and what the estimate is based on."""
-    measured = _measured(done, store)
+    ratios = defaultdict(list)  # of the time here to that on the reference machine
+    for cell in done:
+        if entry := store.entry(cell):
+            ratios[cell.program.name].append(entry["seconds"] / guess(cell))
+    measured = {program: statistics.median(values) for program, values in ratios.items()}
     known = all(cell.program.name in measured for cell in to_run)
     factor = 1.0 if known else _speed_test() / _REFERENCE_SPEED_TEST
     total = 0.0
@@ -37,15 +41,6 @@ def estimate(
 def guess(cell: Cell) -> float:
     """Seconds for a whole cell on the reference machine."""
     return cell.program.start + cell.program.seconds(cell.config) * cell.seeds
-
-
-def _measured(done: Sequence[Cell], store: Store) -> dict[str, float]:
-    """For each program, the median ratio of the time here to that on the reference machine."""
-    ratios = defaultdict(list)
-    for cell in done:
-        if entry := store.entry(cell):
-            ratios[cell.program.name].append(entry["seconds"] / guess(cell))
-    return {program: statistics.median(values) for program, values in ratios.items()}
 
 
 def _speed_test() -> float:

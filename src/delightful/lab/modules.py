@@ -1,6 +1,5 @@
 """Modules of the user's own, imported for the methods that they register."""
 
-import importlib
 import importlib.util
 import sys
 import traceback

@@ -77,9 +77,8 @@ def run_local(cells: Sequence[Cell], store: Store, workers: int) -> Iterator[tup
     # JAX and polars have threads of their own, and a forked copy of them would hang.
     context = multiprocessing.get_context("spawn")
     before = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(
-        min(workers, len(cells)), context, _start_worker, (tuple(modules.LOADED),)
-    )
+    count, imports = min(workers, len(cells)), tuple(modules.LOADED)
+    pool = ProcessPoolExecutor(count, context, _start_worker, (imports,))
     try:
         with deaf_to_ctrl_c():  # so that workers never receive it: the parent alone decides
             futures = {pool.submit(_outcome, cell, store): cell for cell in cells}

@@ -36,7 +36,6 @@ class DamagedError(LabError):
     """A stored cell whose bytes are not those that were written."""
 
 
-_Stamp = tuple[int, int, int]  # size, time of change, inode
 _CLOCK = 2.0  # seconds: the coarsest clock of a file system
 
 
@@ -50,7 +49,8 @@ class Store:
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
         self.cells = self.path / "cells"
-        self._known: dict[Path, tuple[_Stamp, Any]] = {}  # an entry, or the SHA-256 of curves
+        # By file: size, time of change and inode; and the entry, or the SHA-256 of curves.
+        self._known: dict[Path, tuple[tuple[int, int, int], Any]] = {}
 
     def __reduce__(self) -> tuple[type["Store"], tuple[Path]]:
         return Store, (self.path,)  # a worker process gets none of what was found
@@ -89,7 +89,11 @@ class Store:
 
     def _once(self, path: Path, examine: Callable[[], Any]) -> Any:
         """What `examine` returns; what it returned before if the file has not changed since."""
-        stamp = _stamp(path)
+        try:
+            file = path.stat()
+            stamp = file.st_size, file.st_mtime_ns, file.st_ino
+        except OSError:  # which reading it will report
+            stamp = 0, 0, 0
         if path in self._known and self._known[path][0] == stamp:
             return self._known[path][1]
         found = examine()
@@ -182,14 +186,6 @@ class Store:
             if file.write(line) < len(line):
                 file.truncate(before)  # no room for the whole line: leave none of it
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
-def _stamp(path: Path) -> _Stamp:
-    try:
-        found = path.stat()
-    except OSError:  # which reading it will report
-        return 0, 0, 0
-    return found.st_size, found.st_mtime_ns, found.st_ino
 
 
 def to_table(cell: Cell, curves: Curves) -> pl.DataFrame:

@@ -208,7 +208,7 @@ def test_a_film_that_cannot_be_made_says_why(small, tmp_path, monkeypatch):
     with pytest.raises(LabError, match=r"--render cannot write to .*file: File exists"):
         rendering.check(small.task, tmp_path / "file" / "film.mp4", "--render")
     monkeypatch.setattr(rendering, "find_spec", lambda _: None)
-    with pytest.raises(LabError, match="pip install 'delightful-rl"):
+    with pytest.raises(LabError, match=r"pip install '\.\[control\]'"):
         rendering.check(small.task, tmp_path / "film.mp4", "--render")
 
 

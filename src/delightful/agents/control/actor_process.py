@@ -100,21 +100,17 @@ class ActorProcess(contextlib.AbstractContextManager["ActorProcess"]):
 
     def _answer(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         for _ in range(ATTEMPTS):
-            try:
+            with contextlib.suppress(EOFError, OSError):
                 answer = self._received()
-            except (EOFError, OSError):
-                self._process.join()
-                self.restarts += 1
-                code = self._process.exitcode or 0
-                reason = f"signal {-code}" if code < 0 else f"exit code {code}"
-                print(
-                    f"the actors' process died ({reason}) and was started again; nothing is lost",
-                    file=sys.stderr,
-                )
-                self._started()
-            else:
                 self._asked.popleft()
                 return answer
+            self._process.join()
+            self.restarts += 1
+            code = self._process.exitcode or 0
+            reason = f"signal {-code}" if code < 0 else f"exit code {code}"
+            message = f"the actors' process died ({reason}) and was started again; nothing is lost"
+            print(message, file=sys.stderr)
+            self._started()
         raise self._failed()
 
     def _started(self) -> None:

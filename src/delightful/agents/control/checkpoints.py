@@ -161,11 +161,10 @@ def _damaged(path: Path) -> CheckpointError:
 
 
 def _without_length(run: Mapping[str, Any]) -> dict[str, Any]:
-    config = run.get("config", {})
-    return {**run, "config": {n: value for n, value in config.items() if n not in _LENGTH}}
+    return {**run, "config": {**run.get("config", {}), **dict.fromkeys(_LENGTH)}}
 
 
-def _differences(theirs: Mapping[str, Any], ours: Mapping[str, Any], limit: int = 3) -> str:
+def _differences(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
     flat = [{**run, **run.get("config", {})} for run in (theirs, ours)]
     names = [n for n in flat[0] if n != "config" and flat[0][n] != flat[1].get(n)]
-    return ", ".join(f"{name} {flat[0][name]}" for name in names[:limit]) or "with other fields"
+    return ", ".join(f"{name} {flat[0][name]}" for name in names[:3]) or "with other fields"

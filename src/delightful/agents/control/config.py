@@ -92,11 +92,8 @@ class ControlConfig:
         for name in ("actors", "width", "target_period", "length", "every", "records", "episodes"):
             require(getattr(self, name) >= 1, f"{name} must be at least 1", getattr(self, name))
         paired = self.draws >= 4 and self.draws % 2 == 0
-        require(
-            paired,
-            "draws must be even and at least 4: a single pair gives no gradient of the deviation",
-            self.draws,
-        )
+        rule = "draws must be even and at least 4: a single pair gives no gradient of the deviation"
+        require(paired, rule, self.draws)
         split = self.batch >= 1 and self.batch % self.length == 0
         require(split, "length must divide batch", f"{self.length}, {self.batch}")
         for name in ("learning_rate", "max_surprisal", "max_ratio"):

@@ -38,20 +38,12 @@ def policy(config: ControlConfig, actor: Weights, observation: Any) -> Gaussian:
     xp = _library(observation)
     hidden = tanh_layer_norm(xp, actor["norm"], linear(actor["first"], observation))
     hidden = xp.maximum(linear(actor["second"], hidden), 0)
-    spread = linear(actor["spread"], hidden) + _initial_spread(config)
     room = config.most_deviation - config.least_deviation
+    share = (config.deviation - config.least_deviation) / room
+    log = math.log if isinstance(share, float) else xp.log  # NumPy's would give float64
+    spread = linear(actor["spread"], hidden) - log(1 / share - 1)  # at first, config.deviation
     deviation = config.least_deviation + room / (1 + xp.exp(-spread))
     return Gaussian(xp.tanh(linear(actor["mean"], hidden)), deviation)
-
-
-def _initial_spread(config: ControlConfig) -> Any:
-    """The logit at which the deviation's sigmoid gives `config.deviation`."""
-    share = (config.deviation - config.least_deviation) / (
-        config.most_deviation - config.least_deviation
-    )
-    if isinstance(share, float):
-        return -math.log(1 / share - 1)
-    return -_library(share).log(1 / share - 1)
 
 
 def divergence(old: Gaussian, new: Gaussian) -> tuple[Any, Any]:

@@ -40,9 +40,7 @@ class Policy:
         return int(self.weights["mean"]["matrix"].shape[1])
 
     def act(
-        self,
-        observation: np.ndarray | Mapping[str, Any],
-        rng: np.random.Generator | None = None,
+        self, observation: np.ndarray | Mapping[str, Any], rng: np.random.Generator | None = None
     ) -> np.ndarray:
         """The policy's action.
 
@@ -113,10 +111,8 @@ def load_policy(path: Path | str) -> Policy:
         config = _config(metadata.get("config"))
         _check_arrays(config, arrays)
     except (ValueError, LabError) as error:
-        reason = str(error).rstrip(".")
-        raise LabError(
-            f"{path} is no policy of `delightful train`, or is damaged: {reason}."
-        ) from None
+        problem = f"is no policy of `delightful train`, or is damaged: {str(error).rstrip('.')}"
+        raise LabError(f"{path} {problem}.") from None
     return Policy(config, unflatten(arrays))
 
 
@@ -151,22 +147,16 @@ def _check_arrays(config: ControlConfig, arrays: Mapping[str, np.ndarray]) -> No
         raise ValueError(f"it has missing or unknown arrays: {odd}")
     for name, array in arrays.items():
         if array.shape != expected[name] or array.dtype != np.float32:
-            raise ValueError(
-                f"{name} must be float32 of shape {expected[name]}, got {array.dtype} of "
-                f"{array.shape}"
-            )
+            rule = f"{name} must be float32 of shape {expected[name]}"
+            raise ValueError(f"{rule}, got {array.dtype} of {array.shape}")
         if not np.isfinite(array).all():
             raise ValueError(f"{name} has NaN or infinity in it")
 
 
 def shapes(width: int, observed: int, actions: int) -> dict[str, tuple[int, ...]]:
     """The shape of every array of an actor with two hidden layers of `width` units."""
-    layers = {
-        "first": (observed, width),
-        "second": (width, width),
-        "mean": (width, actions),
-        "spread": (width, actions),
-    }
+    layers = {"first": (observed, width), "second": (width, width)}
+    layers |= {"mean": (width, actions), "spread": (width, actions)}
     found: dict[str, tuple[int, ...]] = {"norm/scale": (width,), "norm/offset": (width,)}
     for name, (inputs, outputs) in layers.items():
         found |= {f"{name}/matrix": (inputs, outputs), f"{name}/bias": (outputs,)}

@@ -17,10 +17,9 @@ class Replay(NamedTuple):
 
 def empty(slots: int, actors: int, observed: int, actions: int) -> Replay:
     """A buffer of `slots` transitions per actor, for observations and actions of these lengths."""
-    transitions = Transitions.zeros(
-        jnp, time=slots, actors=actors, observed=observed, actions=actions
-    )
-    return Replay(transitions, jnp.zeros((), jnp.int32))
+    last = ((observed,), (actions,), (), (), (), ())
+    transitions = (jnp.zeros((slots, actors, *shape), jnp.float32) for shape in last)
+    return Replay(Transitions(*transitions), jnp.zeros((), jnp.int32))
 
 
 @jax.jit(donate_argnums=0)
@@ -34,11 +33,9 @@ def add(replay: Replay, new: Transitions) -> Replay:
         raise AssertionError(f"{slots} slots do not hold a whole number of {count} transitions")
     start = replay.written % slots
     put = jax.lax.dynamic_update_slice_in_dim
-    kept = (
-        put(old, jnp.asarray(one), start, 0)
-        for old, one in zip(replay.transitions, new, strict=True)
-    )
-    return Replay(Transitions(*kept), replay.written + count)
+    pairs = zip(replay.transitions, new, strict=True)
+    kept = Transitions(*(put(old, jnp.asarray(one), start, 0) for old, one in pairs))
+    return Replay(kept, replay.written + count)
 
 
 def sample(replay: Replay, key: jax.Array, sequences: int, length: int) -> Transitions:

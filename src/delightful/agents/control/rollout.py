@@ -35,28 +35,6 @@ def generator(*numbers: int) -> np.random.Generator:
     return np.random.default_rng(list(numbers))
 
 
-def sampled(config: ControlConfig, weights: Mapping[str, Any], rng: np.random.Generator) -> Act:
-    """Act with samples of the policy that has these weights."""
-
-    def act(observation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        now = policy(config, dict(weights), observation)
-        action = now.mean + now.deviation * rng.standard_normal(now.mean.shape, dtype=np.float32)
-        return action, now.log_prob(action)
-
-    return act
-
-
-def uniform(rng: np.random.Generator, actions: int) -> Act:
-    """Act uniformly in [−1, 1], before anything is learned."""
-
-    def act(observation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        count = len(observation)
-        action = rng.uniform(-1, 1, (count, actions)).astype(np.float32)
-        return action, np.full(count, -actions * np.log(2), np.float32)
-
-    return act
-
-
 def _repeated(actions: np.ndarray) -> Act:
     """Act as before, (steps, actors, actions), whatever is observed."""
     steps = iter(actions)
@@ -99,23 +77,25 @@ class Actors:
     def collect(self, weights: Mapping[str, Any] | None) -> tuple[Transitions, Episodes]:
         """Collect the next chunk with the policy of these weights, or uniformly without any."""
         rng = generator(self.seed, 2, self.chunk)
-        if weights is None:
-            return self._collect(uniform(rng, self.actions))
-        return self._collect(sampled(self.config, weights, rng))
+
+        def act(observation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            shape = (len(observation), self.actions)
+            if weights is None:  # uniform in [−1, 1]
+                action = rng.uniform(-1, 1, shape).astype(np.float32)
+                return action, np.full(len(action), -self.actions * np.log(2), np.float32)
+            now = policy(self.config, dict(weights), observation)
+            action = now.mean + now.deviation * rng.standard_normal(shape, dtype=np.float32)
+            return action, now.log_prob(action)
+
+        return self._collect(act)
 
     def _collect(self, act: Act) -> tuple[Transitions, Episodes]:
         if self.chunk % RESTART == 0 and self.chunk:
             self._begin()
-        found = Transitions.zeros(
-            np,
-            time=CHUNK,
-            actors=self.config.actors,
-            observed=self.observed,
-            actions=self.actions,
-        )
+        steps: list[Transitions] = []
         returns: list[float] = []
         dropped = 0
-        for t in range(CHUNK):
+        for _ in range(CHUNK):
             action, log_prob = act(self._observation)
             step = self._environments.step(action)
             diverged = ~(np.isfinite(step.reward) & np.isfinite(step.observation).all(axis=1))
@@ -124,15 +104,15 @@ class Actors:
             observation = step.observation
             for i in np.flatnonzero(diverged):
                 observation[i] = self._environments.reset_one(int(i))
-            now = Transitions(self._observation, action, log_prob, reward, ~step.terminated, valid)
-            for kept, new in zip(found, now, strict=True):
-                kept[t] = new
+            given = (self._observation, action, log_prob)
+            steps.append(Transitions(*given, reward, ~step.terminated, valid))
             self._observation = observation
             self._over = (step.terminated | step.truncated) & ~diverged
             self._returns += reward
             returns += self._returns[self._over].tolist()
             dropped += int(diverged.sum())
             self._returns[self._over | diverged] = 0
+        found = Transitions(*(np.array(x, np.float32) for x in zip(*steps, strict=True)))
         self.chunk += 1
         if self.chunk % RESTART == 0:  # what would have followed the last transition is never seen
             found.valid[-1] = 0

@@ -21,8 +21,7 @@ class TensorBoard:
 
         The file of an earlier command is then removed, so that no record is shown twice.
         """
-        if self._writer is None:
-            self._writer = self._open()
+        self._writer = self._writer or self._open()
         for record in records:
             for name, value in record.items():
                 if name != "step":

@@ -90,10 +90,7 @@ class Session:
     actors: ActorProcess
 
     def advance(self, *, last: bool = False) -> Transitions:
-        """Learn from the chunk that the actors have collected, while they collect the next.
-
-        Returns that chunk; `last` if no other follows.
-        """
+        """Learn from the collected chunk and return it; the next is collected meanwhile."""
         config, run = self.config, self.run
         transitions, episodes = self.actors.collected()
         run.chunk += 1
@@ -124,9 +121,7 @@ def begin(
     if checkpoint is None or not checkpoint.exists:
         return Session(config, seed, Run(learner, None), memory, actors)
     arrays, facts = checkpoint.state()
-    learner = jax.tree.map(
-        jax.numpy.asarray, unflatten_like({"learner": learner}, arrays)["learner"]
-    )
+    learner = jax.tree.map(jax.numpy.asarray, unflatten_like(learner, arrays, "learner"))
     window, acting = Window(**facts["window"]), unflatten(arrays).get("acting")
     run = Run(learner, acting, facts["chunk"], window, facts["records"])
     if run.chunk < config.chunks:  # a finished run replays nothing
@@ -190,9 +185,9 @@ def _run_to_end(
         awaited = _is_record(config, run.chunk)
         if awaited:
             _record(session)
-            if run.chunk == end:
-                _evaluated(session)
-                awaited = False
+        if awaited and run.chunk == end:
+            _evaluated(session)
+            awaited = False
         stop = watch(session.progress(awaited))
         due = stop or run.chunk == end or time.monotonic() - written > BETWEEN_CHECKPOINTS
         if checkpoint and due and not awaited:

@@ -18,11 +18,3 @@ class Transitions(NamedTuple):
     reward: Any
     discount: Any  # 0 where the task terminated, 1 elsewhere, time limits included
     valid: Any
-
-    @classmethod
-    def zeros(
-        cls, xp: Any, *, time: int, actors: int, observed: int, actions: int
-    ) -> "Transitions":
-        """Transitions of a shape, as arrays of the library `xp`, to be filled."""
-        last = ((observed,), (actions,), (), (), (), ())
-        return cls(*(xp.zeros((time, actors, *shape), xp.float32) for shape in last))

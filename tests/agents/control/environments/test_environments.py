@@ -120,7 +120,7 @@ def test_what_is_missing_can_be_installed(monkeypatch):
     for module in (environments, gym, suite):
         monkeypatch.setattr(module, "find_spec", lambda _: None)
     for task in ("cheetah:run", "gym:Pendulum-v1"):
-        with pytest.raises(LabError, match=r"pip install 'delightful-rl\[control\]'"):
+        with pytest.raises(LabError, match=r"pip install '\.\[control\]'"):
             make(task, 1, 0)
 
 

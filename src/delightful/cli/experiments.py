@@ -1,6 +1,7 @@
-"""Commands that show what has been run: claims, report, export."""
+"""Commands on experiments: run, figure, reproduce, claims, report, export; then bench and data."""
 
 import contextlib
+import importlib
 import json
 from argparse import Namespace
 from pathlib import Path
@@ -8,30 +9,66 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from delightful.cli.options import experiments, known, pick, plan_of, store_of
+from delightful.cli import options as given
 from delightful.cli.printing import print_json, wrapped
-from delightful.lab.cells import Plan
+from delightful.lab.cells import Cell, Plan, Sweep
 from delightful.lab.errors import LabError, unknown
-from delightful.lab.experiment import VERDICTS, Claim
+from delightful.lab.experiment import VERDICTS, Claim, Figure
+from delightful.lab.progress import run_missing
 from delightful.lab.rendering import claim_paragraphs, claims_markdown, on_smoke
 from delightful.lab.report import write_report
-from delightful.lab.results import (
-    Decision,
-    Drawn,
-    NothingToDrawError,
-    decide,
-    draw,
-    plan_for,
-    usable,
-)
+from delightful.lab.results import Decision, NothingToDrawError, decide, draw, plan_for, usable
 from delightful.lab.store import Store, to_parquet, write_whole, writing
 
 _COLOURS = {"reproduced": "green", "partly": "yellow", "not reproduced": "red", "not run": "dim"}
 
 
+def run_sweeps(options: Namespace) -> None:
+    plan, store = given.plan_of(options), given.store_of(options)
+    sweeps: list[Sweep] = given.pick(options.names, "sweeps", "experiment or sweep")
+    if not sweeps:
+        print(f"{' and '.join(options.names)} needs no runs: its claims and figures are exact.")
+        return
+    cells = given.runnable(sweeps, plan, store, options.names)
+    if not cells:
+        raise LabError(f"nothing of {' and '.join(options.names)} can run without these packages.")
+    run_missing(cells, store, given.workers_of(options))
+
+
+def draw_figures(options: Namespace) -> None:
+    store, plan = given.store_of(options), given.plan_of(options)
+    workers = given.workers_of(options)
+    figures: list[Figure] = given.pick(options.names, "figures", "figure")
+    folder = Path(options.out) if options.out else store.path / "figures"
+    plans = {f.id: plan_for(f.sweep, store, plan, options.scale) for f in figures}
+    chosen: list[Figure] = []
+    cells: list[Cell] = []
+    for figure in figures:
+        sweep, its_plan = figure.sweep, plans[figure.id]
+        asked = figure.id in options.names
+        if sweep is None or given.can_run(sweep, its_plan, store, asked, draws=True):
+            chosen.append(figure)
+            if sweep and not (sweep.in_part and usable(sweep, its_plan, store)):
+                cells += sweep.cells(its_plan)
+    if cells:
+        run_missing(cells, store, workers)
+    for figure in chosen:
+        files = draw(figure, store, plans[figure.id], folder, plan).files.values()
+        print(f"{figure.number}: {figure.title}", *(f"  {path}" for path in files), sep="\n")
+
+
+def reproduce(options: Namespace) -> None:
+    store, plan = given.store_of(options), given.plan_of(options)
+    sweeps = [s for e in given.experiments(options.names) for s in e.sweeps]
+    cells = given.runnable(sweeps, plan, store, options.names)
+    run_missing(cells, store, given.workers_of(options))
+    options.scale = plan.scale
+    print_claims(report(options, store, plan))
+
+
 def show_claims(options: Namespace) -> None:
-    claims: list[Claim] = pick(options.names, "claims", "claim or experiment")
-    store, plan = store_of(options), plan_of(options)
+    claims: list[Claim] = given.pick(options.names, "claims", "claim or experiment")
+    store, plan = given.store_of(options), given.plan_of(options)
     decisions = [decide(claim, store, plan, options.scale) for claim in claims]
     if options.json:
         print_json({"claims": [d.row() for d in decisions], "counts": _counts(decisions)})
@@ -40,15 +77,15 @@ def show_claims(options: Namespace) -> None:
 
 
 def make_report(options: Namespace) -> None:
-    report(options, store_of(options), plan_of(options))
+    report(options, given.store_of(options), given.plan_of(options))
 
 
 def report(options: Namespace, store: Store, plan: Plan) -> list[Decision]:
     """Write the report of --out; the claims in it."""
-    chosen = experiments(options.names)
+    chosen = given.experiments(options.names)
     folder = Path(options.out) if options.out else store.path / "report"
     decisions = [decide(c, store, plan, options.scale) for e in chosen for c in e.claims]
-    drawn: list[Drawn] = []
+    drawn = []
     for figure in (f for e in chosen for f in e.figures if not f.panel):
         its_plan = plan_for(figure.sweep, store, plan, options.scale)
         if figure.sweep is None or usable(figure.sweep, its_plan, store):
@@ -64,13 +101,13 @@ def report(options: Namespace, store: Store, plan: Plan) -> list[Decision]:
 
 
 def export(options: Namespace) -> None:
-    sweeps, out = known("sweeps"), Path(options.out)
+    sweeps, out = given.known("sweeps"), Path(options.out)
     if options.sweep not in sweeps:
         raise unknown("sweep", options.sweep, sweeps)
     if out.suffix not in (".csv", ".parquet"):
         raise LabError(f"--out must end in .csv or .parquet, got {options.out!r}.")
-    sweep, store = sweeps[options.sweep], store_of(options)
-    plan = plan_for(sweep, store, plan_of(options), options.scale)
+    sweep, store = sweeps[options.sweep], given.store_of(options)
+    plan = plan_for(sweep, store, given.plan_of(options), options.scale)
     table = store.table(usable(sweep, plan, store))
     if table is None:
         raise LabError(f"it has not been run: give `delightful run {sweep.name} {plan.options}`.")
@@ -98,3 +135,20 @@ def print_claims(decisions: list[Decision]) -> None:
     print(wrapped("", f"{len(decisions)} claims: {counts}"))
     if on_smoke(decisions):
         print(wrapped("", "The smoke scale is a few steps; verdicts on its runs mean nothing."))
+
+
+def bench(options: Namespace) -> None:
+    benchmark = importlib.import_module(f"delightful.benchmarks.{options.benchmark}")
+    figures = benchmark.measure()
+    if options.json:
+        print_json(figures)
+    else:
+        print(benchmark.describe(figures))
+
+
+def fetch_data(_: Namespace) -> None:
+    from delightful.paper.mnist import data
+
+    print(f"MNIST {data.fetch()}")
+    mnist = data.load()
+    print(f"{len(mnist.train_labels)} + {len(mnist.val_labels)} images, every SHA-256 verified")
