@@ -6,10 +6,11 @@ import numpy as np
 import polars as pl
 
 from delightful.lab import style
-from delightful.lab.experiment import Drawing, Figure
+from delightful.lab.experiment import Drawing, FigureBook
 from delightful.lab.plotting import label
 from delightful.weights import METHODS, score_weight
 
+FIGURES = FigureBook("gate")
 _COMMON, _RARE = 0.9, 0.01
 
 
@@ -18,8 +19,9 @@ def _omega(method: str, advantage: Any, probability: Any, **data: Any) -> np.nda
     return np.asarray(score_weight(log_prob, advantage, method=method, **data))
 
 
-def draw_coefficient() -> Drawing:
-    """ω against U for three probabilities, and against p for U = ±1."""
+@FIGURES.add("Figure 1", "Effective coefficient ω = w·U")
+def coefficient() -> Drawing:
+    """DG keeps rare successes and suppresses rare failures; PG (dashed) is blind to probability."""
     figure, (left, right) = style.panels(2)
     rows = []
     U = np.linspace(-3, 3, 241)
@@ -56,11 +58,13 @@ def draw_coefficient() -> Drawing:
     return Drawing(figure, pl.DataFrame(rows))
 
 
-def draw_compare() -> Drawing:
-    """ω against U for a common and a rare action, for every registered method.
+@FIGURES.add("Figure 13", "Score weight of every method")
+def compare() -> Drawing:
+    """ω against U for a common (π = 0.9, solid) and a rare (π = 0.01, dashed) action. PG, PMPO, AWR
+    and MPO are blind to probability. PPO and GRPO are shown with π_old = 0.5. GRPO, PMPO and MPO
+    weigh a batch as a whole; here the batch is the range of U shown.
 
-    PPO and GRPO differ from PG only through a ratio, so they are shown for an action that the
-    policy that acted took with probability 0.5: by now it is 0.9 (r = 1.8) or 0.01 (r = 0.02).
+    PPO and GRPO differ from PG only through a ratio: r is 1.8 at π = 0.9 and 0.02 at π = 0.01.
     """
     figure, axes = style.panels(len(METHODS), width=1.9, height=1.9, rows=2)
     U = np.linspace(-2, 2, 201)
@@ -81,24 +85,3 @@ def draw_compare() -> Drawing:
         axis.set_ylabel("ω", rotation=0)
     axes[0].legend(fontsize=7)
     return Drawing(figure, pl.DataFrame(rows))
-
-
-FIGURES = (
-    Figure(
-        "gate/coefficient",
-        "Figure 1",
-        "Effective coefficient ω = w·U",
-        "DG keeps rare successes and suppresses rare failures; PG (dashed) is blind to "
-        "probability.",
-        draw_coefficient,
-    ),
-    Figure(
-        "gate/compare",
-        "Figure 13",
-        "Score weight of every method",
-        "ω against U for a common (π = 0.9, solid) and a rare (π = 0.01, dashed) action. PG, PMPO, "
-        "AWR and MPO are blind to probability. PPO and GRPO are shown with π_old = 0.5. GRPO, PMPO "
-        "and MPO weigh a batch as a whole; here the batch is the range of U shown.",
-        draw_compare,
-    ),
-)
