@@ -1,12 +1,14 @@
-"""What is drawn: each figure names the sweep that it needs."""
+"""What is drawn: a function whose docstring begins with the figure's caption."""
 
 from typing import Any
 
 import polars as pl
 
-from delightful.lab.experiment import Figure
+from delightful.lab.experiment import Drawing, FigureBook
 from delightful.lab.plotting import along, side_by_side
 from delightful.paper.experiment import sweep
+
+FIGURES = FigureBook("experiment")
 
 
 def _error(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
@@ -14,13 +16,7 @@ def _error(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
     return along(axis, table, "error")
 
 
-FIGURES = (
-    Figure(
-        "experiment/error",
-        "beyond the paper",
-        "Two arms",
-        "Error along training. Mean over seeds, band ±1 standard error.",
-        side_by_side(_error),
-        sweep.TRAINING,
-    ),
-)
+@FIGURES.add("beyond the paper", "Two arms", sweep=sweep.TRAINING)
+def error(table: pl.DataFrame) -> Drawing:
+    """Error along training. Mean over seeds, band ±1 standard error."""
+    return side_by_side(table, _error)

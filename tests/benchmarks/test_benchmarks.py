@@ -10,15 +10,17 @@ import torch
 
 from delightful.agents.tokens.config import TokensConfig
 from delightful.benchmarks import control, estimator, mnist, peak, plugins, tokens, torch_comparison
-from delightful.benchmarks.timing import ratio
+from delightful.benchmarks.timing import alternating, median
 from delightful.benchmarks.torch_tokens import Trainer
 from delightful.lab.errors import LabError
 
 
 def test_the_ratio_of_two_sleeps_is_that_of_their_lengths() -> None:
-    found = ratio(lambda: time.sleep(0.010), lambda: time.sleep(0.005), rounds=10)
-    assert found.value == pytest.approx(2.0, rel=0.25)
-    assert found.low <= found.value <= found.high
+    new, old = alternating(lambda: time.sleep(0.010), lambda: time.sleep(0.005), rounds=10, warm=3)
+    found = median("ratio", new / old)
+    assert found["ratio"] == pytest.approx(2.0, rel=0.25)
+    low, high = found["ratio_interval"]
+    assert low <= found["ratio"] <= high
 
 
 @pytest.mark.slow

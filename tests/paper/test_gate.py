@@ -11,7 +11,7 @@ from delightful.lab.config import canonical
 from delightful.paper.bandit import train
 from delightful.paper.bandit.config import BanditConfig
 from delightful.paper.contexts.config import ContextsConfig
-from delightful.paper.gate.figures import FIGURES, draw_coefficient, draw_compare
+from delightful.paper.gate.figures import FIGURES, coefficient, compare
 from delightful.weights import method
 
 
@@ -55,7 +55,7 @@ def test_a_figure_draws_finite_numbers(figure):
 
 
 def test_the_coefficient_is_the_gate_times_the_advantage():
-    numbers = draw_coefficient().numbers
+    numbers = coefficient().numbers
     dg, pg = (numbers.filter(pl.col("method") == name) for name in ("dg", "pg"))
     assert dg["omega"].to_numpy() == pytest.approx(dg_by_hand(dg), abs=1e-12)
     assert pg["omega"].to_list() == pg["U"].to_list()
@@ -63,7 +63,7 @@ def test_the_coefficient_is_the_gate_times_the_advantage():
     assert set(dg.filter(pl.col("panel") == "b")["U"]) == {1.0, -1.0}
 
 
-@pytest.mark.parametrize("draw", [draw_coefficient, draw_compare])
+@pytest.mark.parametrize("draw", [coefficient, compare])
 def test_the_lines_drawn_are_the_numbers_written(draw):
     drawing = draw()
     drawn = [axis.lines for axis in drawing.figure.axes if axis.get_visible()]
@@ -74,7 +74,7 @@ def test_the_lines_drawn_are_the_numbers_written(draw):
 
 
 def test_the_comparison_holds_every_registered_method():
-    drawing = draw_compare()
+    drawing = compare()
     numbers = drawing.numbers
     assert set(numbers["method"]) == set(METHODS)
     assert set(numbers["p"]) == {0.9, 0.01}
@@ -87,7 +87,7 @@ def test_the_comparison_holds_every_registered_method():
 @pytest.mark.parametrize("name", ["ppo", "grpo"])
 @pytest.mark.parametrize(("p", "ratio"), [(0.9, 1.8), (0.01, 0.02)])
 def test_trust_region_methods_are_shown_against_an_old_probability_of_one_half(name, p, ratio):
-    rows = draw_compare().numbers.filter((pl.col("method") == name) & (pl.col("p") == p))
+    rows = compare().numbers.filter((pl.col("method") == name) & (pl.col("p") == p))
     U, omega = rows["U"].to_numpy(), rows["omega"].to_numpy()
     if name == "grpo":
         U = (U - U.mean()) / U.std()
@@ -97,7 +97,7 @@ def test_trust_region_methods_are_shown_against_an_old_probability_of_one_half(n
 
 
 def test_a_method_registered_just_now_is_compared(bold):
-    drawing = draw_compare()
+    drawing = compare()
     rows = drawing.numbers.filter(pl.col("method") == bold)
     assert rows["omega"].to_list() == rows["U"].to_list()  # at its default, κ = 1
     assert "Bold" in [axis.get_title() for axis in drawing.figure.axes]

@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from delightful.benchmarks.timing import alternating, seconds
+from delightful.benchmarks.timing import alternating, median, seconds, shown
 from delightful.lab.errors import LabError
-from delightful.lab.statistics import bootstrap
 
 TASKS = ("cartpole:swingup", "cheetah:run", "humanoid:run")
 GOALS = {"ratio_to_sb3": 5.0, "ratio_to_sbx": 1.0, "overlap": 1.3}
@@ -57,7 +56,7 @@ def _of_task(task: str, chunks: int, rounds: int, changes: dict[str, Any]) -> di
         }
         slower = parts[max(alone, key=lambda name: float(np.median(alone[name])))]
         # In turn, as with SAC below: a machine's speed drifts.
-        overlap, interval = _middle(np.divide(*alternating(together, slower, rounds)))
+        overlap = median("overlap", np.divide(*alternating(together, slower, rounds)))
         evaluations = [seconds(lambda: _evaluate(config, actors)) for _ in range(rounds)]
         ours: dict[str, list[float]] = {}
         found: dict[str, Any] = {}
@@ -65,7 +64,7 @@ def _of_task(task: str, chunks: int, rounds: int, changes: dict[str, Any]) -> di
             settings = sac.Settings(task, config.every, random_steps=config.random_steps)
             theirs = sac.trainer(name, settings, steps)
             mine, others = alternating(together, theirs, rounds)
-            found[f"ratio_to_{name}"], found[f"ratio_to_{name}_interval"] = _middle(others / mine)
+            found |= median(f"ratio_to_{name}", others / mine)
             found[f"{name}_steps_per_second"] = float(steps / np.median(others))
             ours[name] = mine.tolist()
         both = np.concatenate([np.array(times) for times in ours.values()])
@@ -74,8 +73,7 @@ def _of_task(task: str, chunks: int, rounds: int, changes: dict[str, Any]) -> di
         "environment_steps_per_second": float(steps / np.median(alone["acting"])),
         "learner_steps_per_second": float(steps / config.every / np.median(alone["learning"])),
         "steps_per_second": float(steps / np.median(both)),
-        "overlap": overlap,
-        "overlap_interval": interval,
+        **overlap,
         "million_steps_minutes": float(million / 60),
         **found,
     }
@@ -121,11 +119,6 @@ def _ours(
     return together, act, learning
 
 
-def _middle(ratios: np.ndarray) -> tuple[float, list[float]]:
-    middle = bootstrap(ratios, np.median)
-    return middle.value, [middle.low, middle.high]
-
-
 def describe(figures: dict[str, Any]) -> str:
     """The figures of `measure` as text, with the goals."""
     lines = ["DG on control, environment steps per second; SAC with as many updates per step"]
@@ -153,8 +146,8 @@ def _million(task: str, minutes: float) -> str:
 
 
 def _shown(found: dict[str, Any], name: str, *, at_most: bool = False) -> str:
-    value, (low, high), goal = found[name], found[f"{name}_interval"], GOALS[name]
+    value, goal = found[name], GOALS[name]
     met = value <= goal if at_most else value >= goal
     sign = "at most" if at_most else "at least"
     verdict = "held" if met else "missed"
-    return f"{value:.2f} [{low:.2f}, {high:.2f}]  goal {sign} {goal:g}: {verdict}"
+    return f"{shown(found, name)}  goal {sign} {goal:g}: {verdict}"

@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from delightful.benchmarks.timing import ratio
+from delightful.benchmarks.timing import alternating, median, shown
 from delightful.lab.errors import LabError
-from delightful.lab.statistics import Estimate
 from delightful.losses import policy_loss
 
 LIMITS = {"step": 1.02, "loss": 1.5, "log_prob": 1.6}  # what we hold ourselves to
@@ -39,15 +38,11 @@ def measure(step_rounds: int = 200, loss_rounds: int = 400) -> dict[str, Any]:
         "heads": HEADS,
     }
     figures: dict[str, Any] = {"sizes": sizes}
+    rounds = {"step": step_rounds, "loss": loss_rounds, "log_prob": loss_rounds}
     for name, sides in (("torch", _torch()), ("jax", _jax())):
-        for part, rounds in (
-            ("step", step_rounds),
-            ("loss", loss_rounds),
-            ("log_prob", loss_rounds),
-        ):
-            found: Estimate = ratio(*sides[part], rounds)
-            figures[f"{part}_ratio_{name}"] = found.value
-            figures[f"{part}_ratio_{name}_interval"] = [found.low, found.high]
+        for part, (gated, plain) in sides.items():
+            new, old = alternating(gated, plain, rounds[part], warm=3)
+            figures |= median(f"{part}_ratio_{name}", new / old)
     return figures
 
 
@@ -61,12 +56,9 @@ def describe(figures: dict[str, Any]) -> str:
     }
     for part, title in titles.items():
         for name in ("torch", "jax"):
-            low, high = figures[f"{part}_ratio_{name}_interval"]
-            value = figures[f"{part}_ratio_{name}"]
-            limit = LIMITS.get(part)
-            verdict = "" if limit is None else "held" if value <= limit else "missed"
-            held = f"  limit {limit:g}: {verdict}" if limit else ""
-            lines.append(f"  {title:<20} {name:<6} {value:6.3f} [{low:.3f}, {high:.3f}]{held}")
+            ratio, limit = f"{part}_ratio_{name}", LIMITS[part]
+            held = f"limit {limit:g}: {'held' if figures[ratio] <= limit else 'missed'}"
+            lines.append(f"  {title:<20} {name:<6}  {shown(figures, ratio, 3)}  {held}")
     return "\n".join(lines)
 
 
@@ -74,6 +66,10 @@ def _batch() -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
     tokens = rng.integers(0, VOCABULARY, (SEQUENCES, TOKENS + 1))
     return tokens, rng.normal(size=(SEQUENCES, TOKENS)).astype(np.float32)
+
+
+def _plain(log_prob: Any, advantage: Any) -> Any:
+    return -(advantage * log_prob).mean()
 
 
 Sides = dict[str, tuple[Callable[[], object], Callable[[], object]]]
@@ -95,9 +91,6 @@ def _torch() -> Sides:
     log_prob: Any = torch.log_softmax(logits, -1).gather(-1, taken)[..., 0].detach()
     log_prob.requires_grad_()
 
-    def plain(log_prob: Any, advantage: Any) -> Any:
-        return -(advantage * log_prob).mean()
-
     def from_logits(loss: Callable[..., Any], logits: Any) -> Any:
         return loss(torch.log_softmax(logits, -1).gather(-1, taken)[..., 0], advantage)
 
@@ -107,14 +100,14 @@ def _torch() -> Sides:
         optimiser.step()
 
     return {
-        "step": (lambda: step(policy_loss), lambda: step(plain)),
+        "step": (lambda: step(policy_loss), lambda: step(_plain)),
         "loss": (
             lambda: from_logits(policy_loss, logits).backward(),
-            lambda: from_logits(plain, logits).backward(),
+            lambda: from_logits(_plain, logits).backward(),
         ),
         "log_prob": (
             lambda: policy_loss(log_prob, advantage).backward(),
-            lambda: plain(log_prob, advantage).backward(),
+            lambda: _plain(log_prob, advantage).backward(),
         ),
     }
 
@@ -138,11 +131,8 @@ def _jax() -> Sides:
     logits = transform(parameters, inputs, HEADS)
     log_prob = picked(logits)
 
-    def plain(log_prob: Any, advantage: Any) -> Any:
-        return -(advantage * log_prob).mean()
-
     def sides(build: Callable[[Callable[..., Any]], Callable[..., Any]], *arguments: Any) -> Any:
-        compiled = [jax.jit(build(loss)) for loss in (policy_loss, plain)]
+        compiled = [jax.jit(build(loss)) for loss in (policy_loss, _plain)]
         finished: Callable[..., object] = jax.block_until_ready
         return tuple(lambda f=f: finished(f(*arguments)) for f in compiled)
 

@@ -23,11 +23,7 @@ def products() -> dict[str, Callable[[], object]]:
     def task(size: int) -> Callable[[], object]:
         x = jnp.ones((size, size), jnp.float32)
         product = jax.jit(lambda a, b: a @ b)
-
-        def run() -> object:
-            return [product(x, x).block_until_ready() for _ in range(_REPEATS)]
-
-        return run
+        return lambda: [product(x, x).block_until_ready() for _ in range(_REPEATS)]
 
     return {f"product {size}": task(size) for size in SIZES}
 
@@ -38,11 +34,7 @@ def torch_products() -> dict[str, Callable[[], object]]:
 
     def task(size: int) -> Callable[[], object]:
         x = torch.ones((size, size))
-
-        def run() -> object:
-            return [x @ x for _ in range(_REPEATS)]
-
-        return run
+        return lambda: [x @ x for _ in range(_REPEATS)]
 
     return {f"product {size}": task(size) for size in SIZES}
 

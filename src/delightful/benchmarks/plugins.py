@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from delightful.benchmarks.timing import alternating
+from delightful.benchmarks.timing import alternating, median, shown
 from delightful.lab.errors import LabError
-from delightful.lab.statistics import bootstrap
 from delightful.paper.stacks.sweep import SWEEPS
 from delightful.paper.stacks.train import quiet
 from delightful.plugins.gating import DelightConfig
@@ -44,10 +43,8 @@ def measure(rounds: int = 60) -> dict[str, Any]:
             plain, gated = (_BUILD[stack](d, until_measured) for d in (None, DelightConfig()))
             for part in plain:
                 new, old = alternating(_seeded(gated[part]), _seeded(plain[part]), rounds, warm=3)
-                found = bootstrap(new / old, np.median)
                 figures[f"{part}_seconds_{stack}"] = float(np.median(old))
-                figures[f"{part}_ratio_{stack}"] = found.value
-                figures[f"{part}_ratio_{stack}_interval"] = [found.low, found.high]
+                figures |= median(f"{part}_ratio_{stack}", new / old)
     return figures
 
 
@@ -56,13 +53,10 @@ def describe(figures: dict[str, Any]) -> str:
     for name, value in figures.items():
         part, middle, stack = name.partition("_ratio_")
         if middle and not stack.endswith("_interval"):
-            low, high = figures[f"{name}_interval"]
             held = "held" if value <= LIMIT else "missed"
             goal = f", limit {LIMIT:g}: {held}" if part == "step" else ""
             plain = f"plain takes {1000 * figures[f'{part}_seconds_{stack}']:.1f} ms"
-            lines.append(
-                f"  {stack:<8} {part:<7} {value:6.3f} [{low:.3f}, {high:.3f}]  {plain}{goal}"
-            )
+            lines.append(f"  {stack:<8} {part:<7}  {shown(figures, name, 3)}  {plain}{goal}")
     return "\n".join(lines)
 
 

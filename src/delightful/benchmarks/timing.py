@@ -2,16 +2,23 @@
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from delightful.lab.statistics import Estimate, bootstrap
+from delightful.lab.statistics import bootstrap
 
 
-def ratio(new: Callable[[], object], old: Callable[[], object], rounds: int) -> Estimate:
-    """How many times longer `new` takes than `old`: the median over paired, alternating runs."""
-    seconds_new, seconds_old = alternating(new, old, rounds, warm=3)
-    return bootstrap(seconds_new / seconds_old, np.median)
+def median(name: str, rounds: np.ndarray) -> dict[str, Any]:
+    """The median over rounds as the figure `name`, and its 95% interval."""
+    middle = bootstrap(rounds, np.median)
+    return {name: middle.value, f"{name}_interval": [middle.low, middle.high]}
+
+
+def shown(figures: dict[str, Any], name: str, digits: int = 2) -> str:
+    """A figure of `median` as text: value [low, high]."""
+    low, high = figures[f"{name}_interval"]
+    return f"{figures[name]:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
 
 
 def alternating(
@@ -27,12 +34,8 @@ def alternating(
         old()
     pairs = []
     for i in range(rounds):
-        if i % 2:
-            first, second = seconds(new), seconds(old)
-            pairs.append((first, second))
-        else:
-            first, second = seconds(old), seconds(new)
-            pairs.append((second, first))
+        took = {run: seconds(run) for run in ((new, old) if i % 2 else (old, new))}
+        pairs.append((took[new], took[old]))
     of_new, of_old = np.array(pairs).T
     return of_new, of_old
 

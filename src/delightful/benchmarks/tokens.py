@@ -19,8 +19,8 @@ import numpy as np
 
 from delightful.agents.tokens.config import TokensConfig
 from delightful.benchmarks import peak
-from delightful.benchmarks.timing import alternating
-from delightful.benchmarks.torch_comparison import at_most, compared, need_torch, shown
+from delightful.benchmarks.timing import alternating, shown
+from delightful.benchmarks.torch_comparison import at_most, compared, need_torch
 from delightful.benchmarks.workers import Workers, workers
 from delightful.lab.runners import cores
 from delightful.lab.statistics import bootstrap

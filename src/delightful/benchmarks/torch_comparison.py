@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from delightful.benchmarks.timing import median, shown
 from delightful.lab.errors import LabError
-from delightful.lab.statistics import bootstrap
 
 
 def need_torch(benchmark: str) -> None:
@@ -22,22 +22,13 @@ def compared(speed: np.ndarray, plain: np.ndarray, flops: float, best: float) ->
 
     flops: operations of one step; best: the machine's peak in operations per second.
     """
-    ratio = bootstrap(speed / plain, np.median)
-    fraction = bootstrap(speed * flops / best, np.median)
     return {
         "seed_steps_per_second": float(np.median(speed)),
         "torch_steps_per_second": float(np.median(plain)),
-        "ratio_to_torch": ratio.value,
-        "ratio_to_torch_interval": [ratio.low, ratio.high],
+        **median("ratio_to_torch", speed / plain),
         "matmul_peak_gflops": best / 1e9,
-        "fraction_of_matmul_peak": fraction.value,
-        "fraction_of_matmul_peak_interval": [fraction.low, fraction.high],
+        **median("fraction_of_matmul_peak", speed * flops / best),
     }
-
-
-def shown(figures: dict[str, Any], name: str) -> str:
-    low, high = figures[f"{name}_interval"]
-    return f"{figures[name]:.2f} [{low:.2f}, {high:.2f}]"
 
 
 def at_least(figures: dict[str, Any], name: str, goal: float) -> str:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import polars as pl
 
@@ -14,6 +14,7 @@ Verdict = Literal["reproduced", "partly", "not reproduced", "not run"]
 VERDICTS: tuple[Verdict, ...] = ("reproduced", "partly", "not reproduced", "not run")
 
 Draw = Callable[..., "Drawing"]
+Item = TypeVar("Item", "Figure", "Claim")
 
 
 @dataclass(frozen=True)
@@ -70,12 +71,54 @@ class NotMeasuredError(Exception):
     """The runs lack what a check compares; the message says what."""
 
 
-class ClaimBook(list[Claim]):
-    """The claims of one experiment."""
+class Book(list[Item]):
+    """The figures or the claims of one experiment."""
 
     def __init__(self, experiment: str) -> None:
         super().__init__()
         self.experiment = experiment
+
+    def _id(self, function: Callable[..., Any], name: str) -> str:
+        return f"{self.experiment}/{name or function.__name__.replace('_', '-')}"
+
+
+class FigureBook(Book[Figure]):
+    """The figures of one experiment."""
+
+    def add(
+        self,
+        number: str,
+        title: str,
+        *,
+        sweep: Sweep | None = None,
+        caption: str = "",
+        name: str = "",
+        panel: bool = False,
+    ) -> Callable[[Draw], Draw]:
+        """Decorate the function that draws a figure, whose docstring begins with its caption.
+
+        Args:
+            number: "Figure 5", or "beyond the paper".
+            title: Of the figure.
+            sweep: The runs that it shows; None if it needs none.
+            caption: In place of the docstring, if it holds values.
+            name: Of the figure; by default the function's, with hyphens.
+            panel: Whether it is a part of another figure.
+
+        Returns:
+            A decorator that adds the figure and returns the function.
+        """
+
+        def register(draw: Draw) -> Draw:
+            text = caption or _first_paragraph(draw)
+            self.append(Figure(self._id(draw, name), number, title, text, draw, sweep, panel))
+            return draw
+
+        return register
+
+
+class ClaimBook(Book[Claim]):
+    """The claims of one experiment."""
 
     def add(
         self, where: str, *, paper: str, sweep: Sweep | None = None, name: str = ""
@@ -93,9 +136,8 @@ class ClaimBook(list[Claim]):
         """
 
         def register(check: Callable[..., Finding]) -> Callable[..., Finding]:
-            sentence = " ".join((check.__doc__ or "").partition("\n\n")[0].split())
-            claim_id = f"{self.experiment}/{name or check.__name__.replace('_', '-')}"
-            self.append(Claim(claim_id, where, sentence, paper, check, sweep))
+            sentence = _first_paragraph(check)
+            self.append(Claim(self._id(check, name), where, sentence, paper, check, sweep))
             return check
 
         return register
@@ -126,6 +168,10 @@ def found(
 def command(verb: str, target: str, plan: Plan) -> str:
     """The command line that does this."""
     return f"delightful {verb} {target} {plan.options}"
+
+
+def _first_paragraph(function: Callable[..., Any]) -> str:
+    return " ".join((function.__doc__ or "").partition("\n\n")[0].split())
 
 
 def _short(value: float | None) -> str:

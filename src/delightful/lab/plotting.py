@@ -93,20 +93,16 @@ def level(
     return number.with_columns(method=pl.lit(name), metric=pl.lit(metric))
 
 
-def side_by_side(*panels: Panel) -> Callable[[pl.DataFrame], Drawing]:
-    """Make a figure's `draw` of panels side by side, lettered if there are several."""
-
-    def draw(table: pl.DataFrame) -> Drawing:
-        figure, axes = style.panels(len(panels))
-        numbers = [panel(axis, table) for panel, axis in zip(panels, axes, strict=True)]
-        if len(panels) == 1:
-            axes[0].set_title("")
-        else:
-            letter(axes)
-        style.legend(axes[0])
-        return Drawing(figure, pl.concat(numbers, how="diagonal"))
-
-    return draw
+def side_by_side(table: pl.DataFrame, *panels: Panel) -> Drawing:
+    """Draw panels side by side, lettered if there are several."""
+    figure, axes = style.panels(len(panels))
+    numbers = [panel(axis, table) for panel, axis in zip(panels, axes, strict=True)]
+    if len(panels) == 1:
+        axes[0].set_title("")
+    else:
+        letter(axes)
+    style.legend(axes[0])
+    return Drawing(figure, pl.concat(numbers, how="diagonal"))
 
 
 def letter(axes: Any) -> None:

@@ -192,9 +192,7 @@ def _percentile(
     value = np.asarray(of(*(x[None] for x in arrays)))
     if value.shape != (1,):
         raise ValueError(f"statistic must reduce (1, runs, tasks) to (1,), got {value.shape}")
-    if (
-        min(map(len, arrays)) == 1
-    ):  # every resample is the same, which would be an interval of length 0
+    if min(map(len, arrays)) == 1:  # every resample is the same: an interval of length 0
         return Estimate(float(value[0]), math.nan, math.nan)
     rng = np.random.default_rng(seed)
     block = max(1, BLOCK // sum(x.size for x in arrays))

@@ -48,7 +48,7 @@ def test_others_are_compared_at_the_step_nearest_to_ours(public):
     assert sorted(others["score"].to_list()) == [950.0, 990.0]
     assert set(runs_["best"].to_list()) == {950.0, 990.0}
     with style.context():
-        for draw in (drawn.along, drawn.by_task):
+        for draw in (drawn.tuned, drawn.tuned_tasks):
             assert "a MPO" in set(draw(table).numbers["agent"])
 
 
@@ -57,7 +57,7 @@ def test_there_is_room_for_many_agents_of_others(public):
     rows = [f"{k},MPO,{task},1,1000,{50 * k}" for task in TWO for k in range(18)]
     public.write_text("\n".join(["source,algo,task,action_repeat,env_steps,mean", *rows]))
     with style.context():
-        for draw in (drawn.along, drawn.by_task):
+        for draw in (drawn.tuned, drawn.tuned_tasks):
             drawing = draw(beside_sac(TWO))
             style.images(drawing.figure)
             (axis,) = drawing.figure.axes
@@ -124,9 +124,9 @@ def test_a_baseline_is_drawn_beside_public_scores_of_its_steps(tmp_path, monkeyp
     ]
     path.write_text("\n".join(["algo,task,env_steps,mean", *rows]))
     with style.context():
-        alone = baseline.along(table).numbers
+        alone = baseline.baseline(table).numbers
         monkeypatch.setenv("DELIGHTFUL_SCORES", str(path))
-        beside = baseline.along(table)
+        beside = baseline.baseline(table)
     assert alone["final"].drop_nulls().to_list() == scores.final(table)["final"].to_list()
     assert beside.numbers["score"].drop_nulls().to_list() == [645.0]
     assert [len(axis.lines) for axis in beside.figure.axes] == [2, 1]

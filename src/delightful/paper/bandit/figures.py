@@ -8,11 +8,13 @@ import polars as pl
 from delightful import theory
 from delightful.lab import style
 from delightful.lab.cells import DEFAULT
-from delightful.lab.experiment import Drawing, Figure
+from delightful.lab.experiment import Drawing, FigureBook
 from delightful.lab.plotting import along, label, line, methods, side_by_side
 from delightful.lab.tables import by_step, means, varying
 from delightful.paper.bandit import sweep
 from delightful.weights import parse_method
+
+FIGURES = FigureBook("bandit")
 
 
 def _error(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
@@ -25,21 +27,47 @@ def _misalignment(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
     return along(axis, table, "misalignment")
 
 
-def draw_robustness(table: pl.DataFrame) -> Drawing:
-    """Error averaged over training against each of K, B, b and η, the others at their defaults."""
-    figure, axes = style.panels(4, width=2.6)
-    titles = {"actions": "actions K", "batch": "batch B", "baseline": "baseline b"}
-    parts = [
-        _one_way(axis, _averaged(varying(table, name), name), name, title)
-        for axis, (name, title) in zip(axes, titles.items(), strict=False)
-    ]
-    parts.append(_temperatures(axes[3], varying(table, "temperature", DEFAULT)))
-    for axis in axes:
-        axis.set(ylim=(0, 1.05 * axis.get_ylim()[1]))
-    axes[0].set(xscale="log", ylabel="error, mean over training")
-    axes[1].set(xscale="log")
-    style.legend(axes[0])
-    return Drawing(figure, pl.concat(parts))
+@FIGURES.add("Figure 5", "Symmetric bandit, normalised steps", sweep=sweep.TRAINING)
+def curves(table: pl.DataFrame) -> Drawing:
+    """Error 1 − π(y*) (a) and misalignment to the PG oracle (b); K = 100, B = 100, α = 0.1. Mean
+    over seeds, band ±1 standard error."""
+    return side_by_side(table, _error, _misalignment)
+
+
+@FIGURES.add("Figure 5a", "Error", sweep=sweep.TRAINING, panel=True)
+def error(table: pl.DataFrame) -> Drawing:
+    """Error 1 − π(y*)."""
+    return side_by_side(table, _error)
+
+
+@FIGURES.add("Figure 5b", "Misalignment", sweep=sweep.TRAINING, panel=True)
+def misalignment(table: pl.DataFrame) -> Drawing:
+    """Misalignment 1 − cos(g, g*_PG)."""
+    return side_by_side(table, _misalignment)
+
+
+@FIGURES.add("beyond the paper", "Proposition 1 against Monte Carlo", sweep=sweep.ALIGNMENT)
+def alignment(table: pl.DataFrame) -> Drawing:
+    """Cosine gap of a batch gradient at a frozen policy, K = 100, b = ½: dots measured, lines the
+    second-order formula with DG's factor w₋²/s²."""
+    figure, axes = style.panels(2)
+    numbers = by_step(table, "misalignment", ("method", "actions", "baseline", "error", "batch"))
+    errors = sorted(numbers["error"].unique().to_list(), reverse=True)
+    for axis, error in zip(axes, errors, strict=False):
+        for name in methods(table):
+            part = numbers.filter((pl.col("method") == name) & (pl.col("error") == error))
+            colour = style.colour(name)
+            K, b = part["actions"][0], part["baseline"][0]
+            dots = {"fmt": "o", "ms": 4, "color": colour, "label": label(name)}
+            axis.errorbar(part["batch"], part["mean"], part["se"], **dots)
+            if name in ("pg", "dg"):
+                kept = theory.cosine_gap_ratio(K, error, b) if name == "dg" else 1.0
+                gaps = [kept * theory.symmetric_cosine_gap(K, error, n, b) for n in part["batch"]]
+                axis.plot(part["batch"], np.minimum(gaps, 2.0), color=colour, lw=1)
+        axis.set(xscale="log", yscale="log", xlabel="batch B", title=f"ε = {error:g}")
+    axes[0].set_ylabel("1 − cos(ḡ, g*)")
+    axes[0].legend()
+    return Drawing(figure, numbers)
 
 
 def _averaged(table: pl.DataFrame, *fields: str) -> pl.DataFrame:
@@ -79,71 +107,19 @@ def _temperatures(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
     return numbers
 
 
-def draw_alignment(table: pl.DataFrame) -> Drawing:
-    """The cosine gap against batch size, measured (dots) and by Proposition 1 (lines)."""
-    figure, axes = style.panels(2)
-    numbers = by_step(table, "misalignment", ("method", "actions", "baseline", "error", "batch"))
-    errors = sorted(numbers["error"].unique().to_list(), reverse=True)
-    for axis, error in zip(axes, errors, strict=False):
-        for name in methods(table):
-            part = numbers.filter((pl.col("method") == name) & (pl.col("error") == error))
-            colour = style.colour(name)
-            K, b = part["actions"][0], part["baseline"][0]
-            dots = {"fmt": "o", "ms": 4, "color": colour, "label": label(name)}
-            axis.errorbar(part["batch"], part["mean"], part["se"], **dots)
-            if name in ("pg", "dg"):
-                kept = theory.cosine_gap_ratio(K, error, b) if name == "dg" else 1.0
-                gaps = [kept * theory.symmetric_cosine_gap(K, error, n, b) for n in part["batch"]]
-                axis.plot(part["batch"], np.minimum(gaps, 2.0), color=colour, lw=1)
-        axis.set(xscale="log", yscale="log", xlabel="batch B", title=f"ε = {error:g}")
-    axes[0].set_ylabel("1 − cos(ḡ, g*)")
-    axes[0].legend()
-    return Drawing(figure, numbers)
-
-
-FIGURES = (
-    Figure(
-        "bandit/curves",
-        "Figure 5",
-        "Symmetric bandit, normalised steps",
-        "Error 1 − π(y*) (a) and misalignment to the PG oracle (b); K = 100, B = 100, α = 0.1. "
-        "Mean over seeds, band ±1 standard error.",
-        side_by_side(_error, _misalignment),
-        sweep.TRAINING,
-    ),
-    Figure(
-        "bandit/error",
-        "Figure 5a",
-        "Error",
-        "Error 1 − π(y*).",
-        side_by_side(_error),
-        sweep.TRAINING,
-        panel=True,
-    ),
-    Figure(
-        "bandit/misalignment",
-        "Figure 5b",
-        "Misalignment",
-        "Misalignment 1 − cos(g, g*_PG).",
-        side_by_side(_misalignment),
-        sweep.TRAINING,
-        panel=True,
-    ),
-    Figure(
-        "bandit/alignment",
-        "beyond the paper",
-        "Proposition 1 against Monte Carlo",
-        "Cosine gap of a batch gradient at a frozen policy, K = 100, b = ½: dots measured, lines "
-        "the second-order formula with DG's factor w₋²/s².",
-        draw_alignment,
-        sweep.ALIGNMENT,
-    ),
-    Figure(
-        "bandit/robustness",
-        "beyond the paper",
-        "Robustness in K, B, b and η",
-        "Error averaged over training, one quantity varied at a time; dashed: PG.",
-        draw_robustness,
-        sweep.ROBUSTNESS,
-    ),
-)
+@FIGURES.add("beyond the paper", "Robustness in K, B, b and η", sweep=sweep.ROBUSTNESS)
+def robustness(table: pl.DataFrame) -> Drawing:
+    """Error averaged over training, one quantity varied at a time; dashed: PG."""
+    figure, axes = style.panels(4, width=2.6)
+    titles = {"actions": "actions K", "batch": "batch B", "baseline": "baseline b"}
+    parts = [
+        _one_way(axis, _averaged(varying(table, name), name), name, title)
+        for axis, (name, title) in zip(axes, titles.items(), strict=False)
+    ]
+    parts.append(_temperatures(axes[3], varying(table, "temperature", DEFAULT)))
+    for axis in axes:
+        axis.set(ylim=(0, 1.05 * axis.get_ylim()[1]))
+    axes[0].set(xscale="log", ylabel="error, mean over training")
+    axes[1].set(xscale="log")
+    style.legend(axes[0])
+    return Drawing(figure, pl.concat(parts))

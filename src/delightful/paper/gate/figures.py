@@ -6,10 +6,11 @@ import numpy as np
 import polars as pl
 
 from delightful.lab import style
-from delightful.lab.experiment import Drawing, Figure
+from delightful.lab.experiment import Drawing, FigureBook
 from delightful.lab.plotting import label
 from delightful.weights import METHODS, score_weight
 
+FIGURES = FigureBook("gate")
 _COMMON, _RARE = 0.9, 0.01
 
 
@@ -18,61 +19,55 @@ def _omega(method: str, advantage: Any, probability: Any, **data: Any) -> np.nda
     return np.asarray(score_weight(log_prob, advantage, method=method, **data))
 
 
-def draw_coefficient() -> Drawing:
-    """ω against U for three probabilities, and against p for U = ±1."""
+@FIGURES.add("Figure 1", "Effective coefficient ω = w·U")
+def coefficient() -> Drawing:
+    """DG keeps rare successes and suppresses rare failures; PG (dashed) is blind to probability."""
     figure, (left, right) = style.panels(2)
-    rows = []
+    parts = []
     U = np.linspace(-3, 3, 241)
     shades = {0.9: "#f4a6a0", 0.1: "#e34a43", 0.01: "#8b0000"}
     for p, colour in shades.items():
         omega = _omega("dg", U, p)
         left.plot(U, omega, color=colour, label=f"DG, π = {p:g}")
-        rows += [
-            {"panel": "a", "method": "dg", "U": u, "p": p, "omega": o}
-            for u, o in zip(U, omega, strict=True)
-        ]
+        parts.append(pl.DataFrame({"panel": "a", "method": "dg", "U": U, "p": p, "omega": omega}))
     left.plot(U, _omega("pg", U, 0.5), "--", color=style.colour("pg"), label="PG")
-    rows += [{"panel": "a", "method": "pg", "U": u, "p": 0.5, "omega": u} for u in U]
+    parts.append(pl.DataFrame({"panel": "a", "method": "pg", "U": U, "p": 0.5, "omega": U}))
     left.set(xlabel="advantage U", ylabel="coefficient ω", title="(a) against advantage")
     probabilities = np.geomspace(1e-4, 1, 241)
     for u, style_of_line in ((1.0, "-"), (-1.0, "-.")):
         for method in ("pg", "dg"):
             omega = _omega(method, u, probabilities)
             line = style_of_line if method == "dg" else "--"
-            right.plot(
-                probabilities,
-                omega,
-                line,
-                color=style.colour(method),
-                label=f"{label(method)}, U = {u:+g}",
+            look = {"color": style.colour(method), "label": f"{label(method)}, U = {u:+g}"}
+            right.plot(probabilities, omega, line, **look)
+            parts.append(
+                pl.DataFrame(
+                    {"panel": "b", "method": method, "U": u, "p": probabilities, "omega": omega}
+                )
             )
-            rows += [
-                {"panel": "b", "method": method, "U": u, "p": q, "omega": o}
-                for q, o in zip(probabilities, omega, strict=True)
-            ]
     right.set(xscale="log", xlabel="action probability p", title="(b) against probability")
     left.legend(fontsize=7)
     right.legend(fontsize=7, loc=(0.02, 0.53))
-    return Drawing(figure, pl.DataFrame(rows))
+    return Drawing(figure, pl.concat(parts))
 
 
-def draw_compare() -> Drawing:
-    """ω against U for a common and a rare action, for every registered method.
+@FIGURES.add("Figure 13", "Score weight of every method")
+def compare() -> Drawing:
+    """ω against U for a common (π = 0.9, solid) and a rare (π = 0.01, dashed) action. PG, PMPO, AWR
+    and MPO are blind to probability. PPO and GRPO are shown with π_old = 0.5. GRPO, PMPO and MPO
+    weigh a batch as a whole; here the batch is the range of U shown.
 
-    PPO and GRPO differ from PG only through a ratio, so they are shown for an action that the
-    policy that acted took with probability 0.5: by now it is 0.9 (r = 1.8) or 0.01 (r = 0.02).
+    PPO and GRPO differ from PG only through a ratio: r is 1.8 at π = 0.9 and 0.02 at π = 0.01.
     """
     figure, axes = style.panels(len(METHODS), width=1.9, height=1.9, rows=2)
     U = np.linspace(-2, 2, 201)
-    rows = []
+    parts = []
     for axis, name in zip(axes, METHODS, strict=False):
         for p, line in ((_COMMON, "-"), (_RARE, "--")):
             old = np.full_like(U, np.log(0.5)) if name in ("ppo", "grpo") else None
             omega = _omega(name, U, p, old_log_prob=old)
             axis.plot(U, omega, line, color=style.colour(name), label=f"π = {p:g}")
-            rows += [
-                {"method": name, "U": u, "p": p, "omega": o} for u, o in zip(U, omega, strict=True)
-            ]
+            parts.append(pl.DataFrame({"method": name, "U": U, "p": p, "omega": omega}))
         axis.set(title=METHODS[name].label, xlabel="U", ylim=(-2.2, 2.2))
         axis.axhline(0, color="#bbbbbb", lw=0.6)
     for axis in axes[len(METHODS) :]:
@@ -80,25 +75,4 @@ def draw_compare() -> Drawing:
     for axis in axes[:: -(-len(METHODS) // 2)]:
         axis.set_ylabel("ω", rotation=0)
     axes[0].legend(fontsize=7)
-    return Drawing(figure, pl.DataFrame(rows))
-
-
-FIGURES = (
-    Figure(
-        "gate/coefficient",
-        "Figure 1",
-        "Effective coefficient ω = w·U",
-        "DG keeps rare successes and suppresses rare failures; PG (dashed) is blind to "
-        "probability.",
-        draw_coefficient,
-    ),
-    Figure(
-        "gate/compare",
-        "Figure 13",
-        "Score weight of every method",
-        "ω against U for a common (π = 0.9, solid) and a rare (π = 0.01, dashed) action. PG, PMPO, "
-        "AWR and MPO are blind to probability. PPO and GRPO are shown with π_old = 0.5. GRPO, PMPO "
-        "and MPO weigh a batch as a whole; here the batch is the range of U shown.",
-        draw_compare,
-    ),
-)
+    return Drawing(figure, pl.concat(parts))

@@ -14,6 +14,8 @@ ALGORITHMS = {
     "rllib": ("ppo",),
     "torchrl": ("a2c", "reinforce"),
 }
+Scores = list[tuple[int, float]]
+"""What was finished along a run: the step, and its return or reward."""
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,11 @@ import numpy as np
 import polars as pl
 
 from delightful.lab import style
-from delightful.lab.experiment import Drawing, Figure
+from delightful.lab.experiment import Drawing, FigureBook
 from delightful.lab.statistics import Estimate, t_interval
 from delightful.paper.stacks.sweep import SWEEPS
 
+FIGURES = FigureBook("stacks")
 TITLES = {
     "trl": "TRL",
     "verl": "verl",
@@ -23,6 +24,8 @@ SPANS = {"last quarter": 0.75, "whole run": 0.0}  # of the run, from this fracti
 
 
 def _draw(table: pl.DataFrame) -> Drawing:
+    """Mean over seeds and its 95% Student interval; the same settings, budget and initial networks
+    in all arms. A point is the mean of what was finished since the last one."""
     tasks = table.select("algorithm", "task").unique(maintain_order=True).sort("task", "algorithm")
     figure, axes = style.panels(len(tasks))
     parts = []
@@ -98,16 +101,7 @@ def _panel(axis: Any, numbers: pl.DataFrame) -> None:
         axis.fill_between(part["step"], low, high, color=colour, alpha=0.2, linewidth=0)
 
 
-def _figure(stack: str, sweep: Any) -> Figure:
-    return Figure(
-        f"stacks/{stack}",
-        "beyond the paper",
-        f"{TITLES[stack]}, plain and with DG's plug-in",
-        "Mean over seeds and its 95% Student interval; the same settings, budget and initial "
-        "networks in all arms. A point is the mean of what was finished since the last one.",
-        _draw,
-        sweep,
-    )
-
-
-FIGURES = tuple(_figure(sweep.name.partition("/")[2], sweep) for sweep in SWEEPS)
+for _sweep in SWEEPS:
+    _stack = _sweep.name.partition("/")[2]
+    _title = f"{TITLES[_stack]}, plain and with DG's plug-in"
+    FIGURES.add("beyond the paper", _title, sweep=_sweep, name=_stack)(_draw)

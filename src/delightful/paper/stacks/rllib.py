@@ -9,7 +9,7 @@ import ray
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.rl_module.default_model_config import DefaultModelConfig
 
-from delightful.paper.stacks.config import StackConfig
+from delightful.paper.stacks.config import Scores, StackConfig
 from delightful.plugins.gating import DelightConfig
 from delightful.plugins.rllib import DelightPPOConfig
 
@@ -53,11 +53,9 @@ def algorithm(
     )
 
 
-def scores(
-    config: StackConfig, delight: DelightConfig | None, seed: int
-) -> list[tuple[int, float]]:
+def scores(config: StackConfig, delight: DelightConfig | None, seed: int) -> Scores:
     """(environment steps at the end of its iteration, return) of every episode."""
-    found: list[tuple[int, float]] = []
+    found: Scores = []
     so_far: dict[str, float] = defaultdict(float)  # RLlib hands out long episodes in pieces
     steps = 0
 

@@ -6,7 +6,7 @@ from stable_baselines3 import A2C, PPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.env_util import make_vec_env
 
-from delightful.paper.stacks.config import StackConfig
+from delightful.paper.stacks.config import Scores, StackConfig
 from delightful.plugins.gating import DelightConfig
 from delightful.plugins.sb3 import DelightA2C, DelightPPO
 
@@ -22,7 +22,7 @@ SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
 class _Returns(BaseCallback):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
-        self.found: list[tuple[int, float]] = []
+        self.found: Scores = []
 
     def _on_step(self) -> bool:
         for info in self.locals["infos"]:
@@ -39,9 +39,7 @@ def model(algorithm: str, task: str, delight: DelightConfig | None, seed: int) -
     return kind("MlpPolicy", env, seed=seed, device="cpu", **settings, **options)
 
 
-def scores(
-    config: StackConfig, delight: DelightConfig | None, seed: int
-) -> list[tuple[int, float]]:
+def scores(config: StackConfig, delight: DelightConfig | None, seed: int) -> Scores:
     """(step, return) of every episode."""
     returns = _Returns()
     model(config.algorithm, config.task, delight, seed).learn(config.steps, callback=returns)

@@ -17,7 +17,7 @@ from torchrl.modules import (
 from torchrl.objectives import A2CLoss, ReinforceLoss
 from torchrl.objectives.value import GAE
 
-from delightful.paper.stacks.config import StackConfig
+from delightful.paper.stacks.config import Scores, StackConfig
 from delightful.plugins.gating import DelightConfig
 from delightful.plugins.torchrl import DelightA2CLoss, DelightReinforceLoss
 
@@ -29,12 +29,10 @@ FRAMES = 500  # per update
 WIDTH = 64
 
 
-def scores(
-    config: StackConfig, delight: DelightConfig | None, seed: int
-) -> list[tuple[int, float]]:
+def scores(config: StackConfig, delight: DelightConfig | None, seed: int) -> Scores:
     """(step at the end of its batch, return) of every episode."""
     training = Training(config.algorithm, config.task, delight, seed)
-    found: list[tuple[int, float]] = []
+    found: Scores = []
     for step in range(FRAMES, config.steps + 1, FRAMES):
         found += [(step, value) for value in training.step()]
     training.collector.shutdown()
@@ -84,29 +82,21 @@ def _networks(env: Any) -> tuple[Any, Any]:
     spec = env.action_spec
     continuous = spec.dtype.is_floating_point
     outputs = spec.shape[-1] * (2 if continuous else 1)
-    body = [nn.Linear(inputs, WIDTH), nn.Tanh(), nn.Linear(WIDTH, WIDTH), nn.Tanh()]
+    net, keys, kind, bounds = _layers(inputs, outputs), ["logits"], OneHotCategorical, {}
     if continuous:
-        net = nn.Sequential(*body, nn.Linear(WIDTH, outputs), NormalParamExtractor())
-        module = TensorDictModule(net, in_keys=["observation"], out_keys=["loc", "scale"])
-        actor = ProbabilisticActor(
-            module,
-            in_keys=["loc", "scale"],
-            spec=spec,
-            distribution_class=TanhNormal,
-            distribution_kwargs={"low": spec.space.low, "high": spec.space.high},
-            return_log_prob=True,
-        )
-    else:
-        net = nn.Sequential(*body, nn.Linear(WIDTH, outputs))
-        module = TensorDictModule(net, in_keys=["observation"], out_keys=["logits"])
-        actor = ProbabilisticActor(
-            module,
-            in_keys=["logits"],
-            spec=spec,
-            distribution_class=OneHotCategorical,
-            return_log_prob=True,
-        )
-    value = nn.Sequential(
-        nn.Linear(inputs, WIDTH), nn.Tanh(), nn.Linear(WIDTH, WIDTH), nn.Tanh(), nn.Linear(WIDTH, 1)
+        net, keys, kind = nn.Sequential(*net, NormalParamExtractor()), ["loc", "scale"], TanhNormal
+        bounds = {"low": spec.space.low, "high": spec.space.high}
+    actor = ProbabilisticActor(
+        TensorDictModule(net, in_keys=["observation"], out_keys=keys),
+        in_keys=keys,
+        spec=spec,
+        distribution_class=kind,
+        distribution_kwargs=bounds,
+        return_log_prob=True,
     )
-    return actor, ValueOperator(value, in_keys=["observation"])
+    return actor, ValueOperator(_layers(inputs, 1), in_keys=["observation"])
+
+
+def _layers(inputs: int, outputs: int) -> nn.Sequential:
+    hidden = (nn.Linear(inputs, WIDTH), nn.Tanh(), nn.Linear(WIDTH, WIDTH), nn.Tanh())
+    return nn.Sequential(*hidden, nn.Linear(WIDTH, outputs))

@@ -11,7 +11,7 @@ import numpy as np
 
 from delightful.lab.cells import Curves
 from delightful.lab.errors import LabError
-from delightful.paper.stacks.config import StackConfig
+from delightful.paper.stacks.config import Scores, StackConfig
 from delightful.plugins.gating import DelightConfig
 from delightful.weights import parse_method
 
@@ -29,7 +29,7 @@ def train(config: StackConfig, seeds: np.ndarray) -> Curves:
     }
 
 
-def _scores(stack: Any, config: StackConfig, seed: int) -> list[tuple[int, float]]:
+def _scores(stack: Any, config: StackConfig, seed: int) -> Scores:
     if config.task != "reversal":
         import gymnasium
 
@@ -37,7 +37,7 @@ def _scores(stack: Any, config: StackConfig, seed: int) -> list[tuple[int, float
             gymnasium.spec(config.task)
         except gymnasium.error.Error as error:
             raise LabError(f"task must be one of Gymnasium's: {error}") from None
-    found: list[tuple[int, float]] = stack.scores(config, gating(config.method), seed)
+    found: Scores = stack.scores(config, gating(config.method), seed)
     return found
 
 

@@ -7,7 +7,7 @@ from datasets import Dataset
 from trl import GRPOConfig, GRPOTrainer
 
 from delightful.paper.stacks import reversal
-from delightful.paper.stacks.config import StackConfig
+from delightful.paper.stacks.config import Scores, StackConfig
 from delightful.plugins.gating import DelightConfig
 from delightful.plugins.trl import DelightGRPOTrainer
 
@@ -43,9 +43,7 @@ def trainer(delight: DelightConfig | None, seed: int, steps: int, folder: str) -
     )
 
 
-def scores(
-    config: StackConfig, delight: DelightConfig | None, seed: int
-) -> list[tuple[int, float]]:
+def scores(config: StackConfig, delight: DelightConfig | None, seed: int) -> Scores:
     """(optimiser step, mean reward of its completions)."""
     with tempfile.TemporaryDirectory() as folder:
         training = trainer(delight, seed, config.steps, folder)

@@ -40,7 +40,7 @@ from verl.workers.utils.losses import ppo_loss
 from verl.workers.utils.padding import left_right_2_no_padding, no_padding_2_padding
 
 from delightful.paper.stacks import reversal
-from delightful.paper.stacks.config import StackConfig
+from delightful.paper.stacks.config import Scores, StackConfig
 from delightful.plugins import verl as plugin
 from delightful.plugins.gating import DelightConfig
 
@@ -54,9 +54,7 @@ _ALONE = {
 }
 
 
-def scores(
-    config: StackConfig, delight: DelightConfig | None, seed: int
-) -> list[tuple[int, float]]:
+def scores(config: StackConfig, delight: DelightConfig | None, seed: int) -> Scores:
     """(step, mean reward of its completions)."""
     with alone():
         training = Training(loss_mode(delight), seed, config.steps)

@@ -2,4 +2,4 @@
 
 from delightful.paper.control.figures import baseline, tasks, third_party
 
-FIGURES = tasks.FIGURES + baseline.FIGURES + third_party.FIGURES
+FIGURES = tasks.figures + baseline.figures + third_party.figures

@@ -2,13 +2,17 @@
 
 import polars as pl
 
-from delightful.lab.experiment import Drawing, Figure
+from delightful.lab.experiment import Drawing, FigureBook
 from delightful.paper.control import public_scores, scores, sweep
 from delightful.paper.control.figures.tasks import curves
 
+figures = FigureBook("control")
 
-def along(table: pl.DataFrame) -> Drawing:
-    """Return along training, a panel per task; public MPO's scores up to its end are points."""
+
+@figures.add("beyond the paper", "Our MPO over the steps of public scores", sweep=sweep.BASELINE)
+def baseline(table: pl.DataFrame) -> Drawing:
+    """Return of the mean action, 4 episodes per evaluation, mean over seeds with ±1 standard error.
+    Points: MPO's scores in the CSV that DELIGHTFUL_SCORES names."""
     end = int(table["steps"].max())  # type: ignore[arg-type]
     public = public_scores.scores().filter(pl.col("agent").str.contains(r"\bMPO$"))
     public = public.filter(pl.col("step") <= end).sort("agent", "task", "step")
@@ -24,16 +28,3 @@ def along(table: pl.DataFrame) -> Drawing:
             drawn.append(part)
     numbers = pl.concat([drawing.numbers, scores.final(table), *drawn], how="diagonal_relaxed")
     return Drawing(drawing.figure, numbers)
-
-
-FIGURES = (
-    Figure(
-        "control/baseline",
-        "beyond the paper",
-        "Our MPO over the steps of public scores",
-        "Return of the mean action, 4 episodes per evaluation, mean over seeds with ±1 standard "
-        "error. Points: MPO's scores in the CSV that DELIGHTFUL_SCORES names.",
-        along,
-        sweep.BASELINE,
-    ),
-)

@@ -6,7 +6,7 @@ import polars as pl
 
 from delightful.agents.control.config import LEAST_WEIGHT, ControlConfig
 from delightful.lab import style
-from delightful.lab.experiment import Drawing, Figure, NotMeasuredError
+from delightful.lab.experiment import Drawing, FigureBook, NotMeasuredError
 from delightful.lab.plotting import along, label, line, methods
 from delightful.lab.statistics import t_interval
 from delightful.lab.tables import by_step, means
@@ -14,7 +14,27 @@ from delightful.paper.control import scores, sweep
 from delightful.paper.control.scores import RETURN
 from delightful.weights import METHODS
 
+figures = FigureBook("control")
 
+_RUNS = (
+    "Return of the mean action, 4 episodes per evaluation; lines are means over seeds with ±1 "
+    "standard error."
+)
+_FINAL = (
+    f"Final return is the mean of the evaluations in the last {scores.LAST:.0%} of a run, and of "
+    f"no fewer than {scores.FEWEST}."
+)
+
+
+def _complete_or_all(table: pl.DataFrame) -> pl.DataFrame:
+    """Tasks that every method has, if there are any."""
+    try:
+        return scores.complete(table)
+    except NotMeasuredError:
+        return table
+
+
+@figures.add("Figure 10", "Final return by task", sweep=sweep.TASKS, caption=_FINAL)
 def rewards(table: pl.DataFrame) -> Drawing:
     """Final return by task: a dot per seed, a bar at their mean."""
     table = _complete_or_all(table)
@@ -38,6 +58,7 @@ def rewards(table: pl.DataFrame) -> Drawing:
     return Drawing(figure, rows)
 
 
+@figures.add("Figure 11", "humanoid:run", sweep=sweep.HUMANOID, caption=_RUNS, name="humanoid")
 def curves(table: pl.DataFrame) -> Drawing:
     """Return along training, a panel per task."""
     tasks = table["task"].unique().sort().to_list()
@@ -65,6 +86,13 @@ def curves(table: pl.DataFrame) -> Drawing:
     return Drawing(figure, pl.concat(parts))
 
 
+@figures.add(
+    "Figure 12",
+    "Aggregate regret",
+    sweep=sweep.TASKS,
+    caption="R_best − R_k, averaged over the tasks that all methods have; R_best is the best mean "
+    f"over seeds that any method has at any evaluation of the task. {_RUNS}",
+)
 def regret(table: pl.DataFrame) -> Drawing:
     """Regret averaged over tasks, along training."""
     table = scores.balanced(scores.complete(table))
@@ -76,6 +104,16 @@ def regret(table: pl.DataFrame) -> Drawing:
     return Drawing(figure, numbers)
 
 
+figures.add("Figure 25", "Learning curves", sweep=sweep.TASKS, caption=_RUNS)(curves)
+
+
+@figures.add(
+    "Figure 26",
+    "PPO's clip and MPO's temperature on cartpole:swingup",
+    sweep=sweep.TUNING,
+    caption=f"Dashed: the paper's values. {_FINAL} MPO's weights at high temperatures are smaller "
+    f"than the {LEAST_WEIGHT:g} by which they are divided at least: steps then are smaller, too.",
+)
 def tuning(table: pl.DataFrame) -> Drawing:
     """Return against PPO's clip and MPO's temperature; the defaults are dashed."""
     figure, axes = style.panels(2)
@@ -94,6 +132,46 @@ def tuning(table: pl.DataFrame) -> Drawing:
     return Drawing(figure, pl.concat(parts))
 
 
+figures.add("beyond the paper", "Dog and quadruped", sweep=sweep.DOGS, caption=_RUNS, name="dogs")(
+    curves
+)
+
+
+def _either(axis: Any, table: pl.DataFrame, metric: str, *, pale: bool = False) -> pl.DataFrame:
+    """A line for each surprisal; the numbers drawn."""
+    numbers = by_step(table, metric, ("surprisal",))
+    for kind, method, dashes in (("density", "dg", "-"), ("mode", "exponent", "--")):
+        look: dict[str, Any] = {"colour": style.colour(method), "linestyle": dashes}
+        part = numbers.filter(pl.col("surprisal") == kind)
+        line(axis, part, "step", label=kind, alpha=0.4 if pale else 1.0, **look)
+    return numbers
+
+
+def _lead(table: pl.DataFrame) -> dict[str, float]:
+    """By how much surprisal relative to the mode ends higher, with Student's interval."""
+    density, mode = (
+        scores.final(table.filter(pl.col("surprisal") == kind)) for kind in ("density", "mode")
+    )
+    both = mode.join(density, on="seed", suffix="_density")
+    if both.is_empty():
+        raise NotMeasuredError("no seed has been run with either surprisal")
+    lead = t_interval((both["final"] - both["final_density"]).to_numpy())
+    return {"mean": lead.value, "low": lead.low, "high": lead.high}
+
+
+@figures.add(
+    "beyond the paper",
+    "How often a density above 1 inverts DG's gate, and whether it matters",
+    sweep=sweep.SURPRISAL,
+    caption="Above: the share of drawn actions whose density exceeds 1, so that −log π is negative "
+    "and the gate turned over. Between: the mean gate of all draws with U > 0, and of those with "
+    "U < 0: turned over as a whole, it would be below ½ for the former. Below: the return with "
+    "that surprisal, and with surprisal relative to the mode, which is never negative; its "
+    "lead at the end has Student's 95% interval. Means over seeds, ±1 standard error. In one "
+    "dimension a density can exceed 1 below a "
+    f"deviation of 0.4; ours starts at {ControlConfig().deviation:g}, held by a KL term, and "
+    f"was started at {sweep.NARROW:g} too; clip {ControlConfig().max_surprisal:g}.",
+)
 def inversion(table: pl.DataFrame) -> Drawing:
     """How often a density above 1 turns the gate over, what the gate comes to, and the return."""
     place = ("task", "deviation")
@@ -131,88 +209,3 @@ def inversion(table: pl.DataFrame) -> Drawing:
         axis.locator_params(axis="x", nbins=4)
     style.legend(axes[2 * count])
     return Drawing(figure, pl.concat(parts, how="diagonal"))
-
-
-def _either(axis: Any, table: pl.DataFrame, metric: str, *, pale: bool = False) -> pl.DataFrame:
-    """A line for each surprisal; the numbers drawn."""
-    numbers = by_step(table, metric, ("surprisal",))
-    for kind, method, dashes in (("density", "dg", "-"), ("mode", "exponent", "--")):
-        look: dict[str, Any] = {"colour": style.colour(method), "linestyle": dashes}
-        part = numbers.filter(pl.col("surprisal") == kind)
-        line(axis, part, "step", label=kind, alpha=0.4 if pale else 1.0, **look)
-    return numbers
-
-
-def _lead(table: pl.DataFrame) -> dict[str, float]:
-    """By how much surprisal relative to the mode ends higher, with Student's interval."""
-    density, mode = (
-        scores.final(table.filter(pl.col("surprisal") == kind)) for kind in ("density", "mode")
-    )
-    both = mode.join(density, on="seed", suffix="_density")
-    if both.is_empty():
-        raise NotMeasuredError("no seed has been run with either surprisal")
-    lead = t_interval((both["final"] - both["final_density"]).to_numpy())
-    return {"mean": lead.value, "low": lead.low, "high": lead.high}
-
-
-def _complete_or_all(table: pl.DataFrame) -> pl.DataFrame:
-    """Tasks that every method has, if there are any."""
-    try:
-        return scores.complete(table)
-    except NotMeasuredError:
-        return table
-
-
-_RUNS = (
-    "Return of the mean action, 4 episodes per evaluation; lines are means over seeds with ±1 "
-    "standard error."
-)
-_FINAL = (
-    f"Final return is the mean of the evaluations in the last {scores.LAST:.0%} of a run, and of "
-    f"no fewer than {scores.FEWEST}."
-)
-
-
-def _figure(name: str, number: str, title: str, caption: str, draw: Any, of: Any) -> Figure:
-    return Figure(f"control/{name}", number, title, caption, draw, of)
-
-
-FIGURES = (
-    _figure("rewards", "Figure 10", "Final return by task", _FINAL, rewards, sweep.TASKS),
-    _figure("humanoid", "Figure 11", "humanoid:run", _RUNS, curves, sweep.HUMANOID),
-    _figure(
-        "regret",
-        "Figure 12",
-        "Aggregate regret",
-        "R_best − R_k, averaged over the tasks that all methods have; R_best is the best mean over "
-        f"seeds that any method has at any evaluation of the task. {_RUNS}",
-        regret,
-        sweep.TASKS,
-    ),
-    _figure("curves", "Figure 25", "Learning curves", _RUNS, curves, sweep.TASKS),
-    _figure(
-        "tuning",
-        "Figure 26",
-        "PPO's clip and MPO's temperature on cartpole:swingup",
-        f"Dashed: the paper's values. {_FINAL} MPO's weights at high temperatures are smaller than "
-        f"the {LEAST_WEIGHT:g} by which they are divided at least: steps then are smaller, too.",
-        tuning,
-        sweep.TUNING,
-    ),
-    _figure("dogs", "beyond the paper", "Dog and quadruped", _RUNS, curves, sweep.DOGS),
-    _figure(
-        "inversion",
-        "beyond the paper",
-        "How often a density above 1 inverts DG's gate, and whether it matters",
-        "Above: the share of drawn actions whose density exceeds 1, so that −log π is negative and "
-        "the gate turned over. Between: the mean gate of all draws with U > 0, and of those with "
-        "U < 0: turned over as a whole, it would be below ½ for the former. Below: the return with "
-        "that surprisal, and with surprisal relative to the mode, which is never negative; its "
-        "lead at the end has Student's 95% interval. Means over seeds, ±1 standard error. In one "
-        "dimension a density can exceed 1 below a "
-        f"deviation of 0.4; ours starts at {ControlConfig().deviation:g}, held by a KL term, and "
-        f"was started at {sweep.NARROW:g} too; clip {ControlConfig().max_surprisal:g}.",
-        inversion,
-        sweep.SURPRISAL,
-    ),
-)

@@ -3,17 +3,25 @@
 import polars as pl
 
 from delightful.lab import style
-from delightful.lab.experiment import Drawing, Figure
+from delightful.lab.experiment import Drawing, FigureBook
 from delightful.lab.plotting import line
 from delightful.lab.tables import by_step
 from delightful.paper.control import sweep
 from delightful.paper.control.scores import balanced, late
 from delightful.paper.control.third_party import dg_and_baselines, with_regret
 
+figures = FigureBook("control")
+
 COLOURS = {"DG": "dg", "SAC (SBX)": "grpo"}
+_CAPTION = (
+    "R_best is the best of all that is shown. SBX's SAC was run on the same tasks; public scores "
+    "are read from the CSV that DELIGHTFUL_SCORES names, at the step nearest to our runs' end and "
+    "at most twice or half of it."
+)
 
 
-def along(table: pl.DataFrame) -> Drawing:
+@figures.add("Figure 27", "Regret against other codebases", sweep=sweep.EXTERNAL, caption=_CAPTION)
+def tuned(table: pl.DataFrame) -> Drawing:
     """Regret averaged over tasks; public agents that have all of them are points at their step."""
     runs, others = with_regret(balanced(dg_and_baselines(table)))
     tasks = runs["task"].n_unique()
@@ -38,7 +46,8 @@ def along(table: pl.DataFrame) -> Drawing:
     return Drawing(figure, pl.concat([numbers, points], how="diagonal"))
 
 
-def by_task(table: pl.DataFrame) -> Drawing:
+@figures.add("Figure 28", "Regret by task", sweep=sweep.EXTERNAL, caption=_CAPTION)
+def tuned_tasks(table: pl.DataFrame) -> Drawing:
     """Regret at the end, task by task: bars of what was run, points of public scores."""
     runs, others = with_regret(dg_and_baselines(table))
     keys = ("task", "agent")
@@ -73,22 +82,3 @@ def _public_looks(others: pl.DataFrame) -> dict[str, str]:
     return {
         name: style.shade("viridis", k / max(1, len(names) - 1)) for k, name in enumerate(names)
     }
-
-
-_CAPTION = (
-    "R_best is the best of all that is shown. SBX's SAC was run on the same tasks; public scores "
-    "are read from the CSV that DELIGHTFUL_SCORES names, at the step nearest to our runs' end and "
-    "at most twice or half of it."
-)
-
-FIGURES = (
-    Figure(
-        "control/tuned",
-        "Figure 27",
-        "Regret against other codebases",
-        _CAPTION,
-        along,
-        sweep.EXTERNAL,
-    ),
-    Figure("control/tuned-tasks", "Figure 28", "Regret by task", _CAPTION, by_task, sweep.EXTERNAL),
-)

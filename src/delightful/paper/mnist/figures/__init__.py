@@ -2,4 +2,4 @@
 
 from delightful.paper.mnist.figures import appendix, beyond, main_text
 
-FIGURES = main_text.FIGURES + appendix.FIGURES + beyond.FIGURES
+FIGURES = main_text.figures + appendix.figures + beyond.figures

@@ -1,19 +1,17 @@
 """Figures 14 to 19: generalisation, entropy, sensitivity, and other forms of delight."""
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import polars as pl
 
 from delightful.lab import style
 from delightful.lab.cells import DEFAULT
-from delightful.lab.experiment import Drawing, Figure
+from delightful.lab.experiment import Drawing, FigureBook
 from delightful.lab.plotting import (
-    Panel,
     against,
     along,
     label,
-    letter,
     level,
     methods,
     percent,
@@ -22,6 +20,8 @@ from delightful.lab.plotting import (
 from delightful.lab.tables import at_end, by_option, varying, with_role
 from delightful.paper.mnist import sweep
 from delightful.paper.mnist.config import BASELINES
+
+figures = FigureBook("mnist")
 
 
 def _splits(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
@@ -49,16 +49,16 @@ def _temperatures(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(parts)
 
 
-def draw_validation(table: pl.DataFrame) -> Drawing:
-    """Both panels of Figure 14; their numbers in one table."""
-    figure, axes = style.panels(2)
-    curves, temperatures = _splits(axes[0], table), _temperatures(axes[1], table)
-    letter(axes)
-    return Drawing(figure, pl.concat([curves, temperatures], how="diagonal"))
+@figures.add("Figure 14", "Generalisation", sweep=sweep.TEMPERATURE)
+def validation(table: pl.DataFrame) -> Drawing:
+    """Training (solid) against validation (dashed): (a) along training, (b) at its end against the
+    temperature."""
+    return side_by_side(table, _splits, _temperatures)
 
 
-def draw_entropy(table: pl.DataFrame) -> Drawing:
-    """Final error against the entropy coefficient of PG and against the temperature of DG."""
+@figures.add("Figure 15", "Entropy regularisation against temperature", sweep=sweep.ENTROPY)
+def entropy(table: pl.DataFrame) -> Drawing:
+    """PG with an entropy bonus of each coefficient, and DG at each temperature."""
     figure, (axis,) = style.panels(1, width=4.2, height=2.8)
     bonus = varying(at_end(table), "entropy").filter(pl.col("entropy") > 0)
     suffix = " + entropy bonus, by coefficient"
@@ -88,95 +88,59 @@ def _by_steps(axis: Any, rows: pl.DataFrame, field: str) -> list[pl.DataFrame]:
     return parts
 
 
-def _sensitivity(field: str, title: str) -> Callable[[pl.DataFrame], Drawing]:
-    """Make the `draw` of final error against one config field, PG and DG, a panel per baseline."""
-
-    def draw(table: pl.DataFrame) -> Drawing:
-        names = [b for b in BASELINES if b in set(table["baseline"])]
-        figure, axes = style.panels(len(names), width=2.5 if len(names) > 1 else 3.3)
-        ends = at_end(table)
-        parts = []
-        for axis, baseline in zip(axes, names, strict=True):
-            rows = ends.filter(pl.col("baseline") == baseline)
-            parts += _by_steps(axis, rows, field)
-            axis.set(xscale="log", yscale="log", xlabel=title)
-            axis.set_title(f"baseline: {baseline}" if len(names) > 1 else "")
-            percent(axis)
-        axes[0].set_ylabel("error at the end of training")
-        style.legend(axes[0])
-        return Drawing(figure, pl.concat(parts))
-
-    return draw
-
-
-def _form(name: str, parameter: str, symbol: str, title: str) -> Panel:
-    def draw(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
-        ends = at_end(table)
-        numbers = against(axis, by_option(ends, name, parameter), parameter, "train_error")
-        product = ends.filter(pl.col("method") == "dg")
-        look = {"colour": style.colour("dg"), "linestyle": ":"}
-        dg = level(axis, product, "train_error", "DG", **look)
-        axis.set(title=title, xlabel=symbol, ylabel="error at the end of training")
+def _sensitivity(table: pl.DataFrame, field: str, title: str) -> Drawing:
+    """Final error of PG and DG against one config field, a panel per baseline."""
+    names = [b for b in BASELINES if b in set(table["baseline"])]
+    figure, axes = style.panels(len(names), width=2.5 if len(names) > 1 else 3.3)
+    ends = at_end(table)
+    parts = []
+    for axis, baseline in zip(axes, names, strict=True):
+        rows = ends.filter(pl.col("baseline") == baseline)
+        parts += _by_steps(axis, rows, field)
+        axis.set(xscale="log", yscale="log", xlabel=title)
+        axis.set_title(f"baseline: {baseline}" if len(names) > 1 else "")
         percent(axis)
-        style.legend(axis)
-        return pl.concat([numbers, dg], how="diagonal")
+    axes[0].set_ylabel("error at the end of training")
+    style.legend(axes[0])
+    return Drawing(figure, pl.concat(parts))
 
-    return draw
+
+@figures.add("Figure 16", "Learning rate", sweep=sweep.RATE)
+def learning_rate(table: pl.DataFrame) -> Drawing:
+    """Error at the end of training. At the paper's scale a panel per baseline, at the quick scale
+    the default one."""
+    return _sensitivity(table, "learning_rate", "learning rate")
 
 
-FIGURES = (
-    Figure(
-        "mnist/validation",
-        "Figure 14",
-        "Generalisation",
-        "Training (solid) against validation (dashed): (a) along training, (b) at its end against "
-        "the temperature.",
-        draw_validation,
-        sweep.TEMPERATURE,
-    ),
-    Figure(
-        "mnist/entropy",
-        "Figure 15",
-        "Entropy regularisation against temperature",
-        "PG with an entropy bonus of each coefficient, and DG at each temperature.",
-        draw_entropy,
-        sweep.ENTROPY,
-    ),
-    Figure(
-        "mnist/learning-rate",
-        "Figure 16",
-        "Learning rate",
-        "Error at the end of training. At the paper's scale a panel per baseline, at the quick "
-        "scale the default one.",
-        _sensitivity("learning_rate", "learning rate"),
-        sweep.RATE,
-    ),
-    Figure(
-        "mnist/batch",
-        "Figure 17",
-        "Batch size",
-        "Error at the end of training. At the quick scale B = 1000 has 2,000 steps, not 10,000.",
-        _sensitivity("batch", "batch size B"),
-        sweep.BATCH,
-    ),
-    Figure(
-        "mnist/width",
-        "Figure 18",
-        "Network width",
-        "Error at the end of training. At the quick scale widths from 1024 have 500 steps, not "
-        "10,000: compare the methods there, not the widths.",
-        _sensitivity("width", "hidden width W"),
-        sweep.WIDTH,
-    ),
-    Figure(
-        "mnist/structure",
-        "Figure 19",
-        "Alternative definitions of delight",
-        "(a) σ((1−α)U + αℓ)·U. (b) σ(U·ℓ^β)·U. Dotted: the product, DG.",
-        side_by_side(
-            _form("additive", "alpha", "mixture α", "additive mixtures"),
-            _form("exponent", "beta", "exponent β", "surprisal exponent"),
-        ),
-        sweep.STRUCTURE,
-    ),
-)
+@figures.add("Figure 17", "Batch size", sweep=sweep.BATCH)
+def batch(table: pl.DataFrame) -> Drawing:
+    """Error at the end of training. At the quick scale B = 1000 has 2,000 steps, not 10,000."""
+    return _sensitivity(table, "batch", "batch size B")
+
+
+@figures.add("Figure 18", "Network width", sweep=sweep.WIDTH)
+def width(table: pl.DataFrame) -> Drawing:
+    """Error at the end of training. At the quick scale widths from 1024 have 500 steps, not 10,000:
+    compare the methods there, not the widths."""
+    return _sensitivity(table, "width", "hidden width W")
+
+
+def _form(
+    method: str, option: str, symbol: str, title: str, axis: Any, table: pl.DataFrame
+) -> pl.DataFrame:
+    ends = at_end(table)
+    numbers = against(axis, by_option(ends, method, option), option, "train_error")
+    look = {"colour": style.colour("dg"), "linestyle": ":"}
+    dg = level(axis, ends.filter(pl.col("method") == "dg"), "train_error", "DG", **look)
+    axis.set(title=title, xlabel=symbol, ylabel="error at the end of training")
+    percent(axis)
+    style.legend(axis)
+    return pl.concat([numbers, dg], how="diagonal")
+
+
+@figures.add("Figure 19", "Alternative definitions of delight", sweep=sweep.STRUCTURE)
+def structure(table: pl.DataFrame) -> Drawing:
+    """(a) σ((1−α)U + αℓ)·U. (b) σ(U·ℓ^β)·U. Dotted: the product, DG."""
+    mixture = partial(_form, "additive", "alpha", "mixture α", "additive mixtures")
+    exponent = partial(_form, "exponent", "beta", "exponent β", "surprisal exponent")
+    return side_by_side(table, mixture, exponent)

@@ -3,15 +3,26 @@
 import polars as pl
 
 from delightful.lab import style
-from delightful.lab.experiment import Drawing, Figure
+from delightful.lab.experiment import Drawing, FigureBook
 from delightful.lab.plotting import along, label, line, methods, percent, same_heights
 from delightful.lab.tables import by_step, with_role
 from delightful.paper.mnist import sweep
 from delightful.paper.mnist.runs import main_runs
 
+figures = FigureBook("mnist")
+_GATES = (
+    {"gate_right": ("right answers", "#2ca02c"), "gate_wrong": ("wrong answers", "#d62728")},
+    {
+        "gate_suppressed": ("below 0.2", "#d62728"),
+        "gate_neutral": ("0.4 to 0.6", "#7f7f7f"),
+        "gate_open": ("above 0.8", "#2ca02c"),
+    },
+)
 
-def draw_depth(table: pl.DataFrame) -> Drawing:
-    """Learning curves, a panel for each number of hidden layers."""
+
+@figures.add("beyond the paper", "One hidden layer or two", sweep=sweep.DEPTH)
+def depth(table: pl.DataFrame) -> Drawing:
+    """The paper's 'two-layer' network read as two hidden layers, the default, or as one."""
     rows = main_runs(table)
     depths = sorted(rows["layers"].unique().to_list(), reverse=True)
     figure, axes = style.panels(len(depths))
@@ -27,18 +38,10 @@ def draw_depth(table: pl.DataFrame) -> Drawing:
     return Drawing(figure, pl.concat(parts))
 
 
-_GATES = (
-    {"gate_right": ("right answers", "#2ca02c"), "gate_wrong": ("wrong answers", "#d62728")},
-    {
-        "gate_suppressed": ("below 0.2", "#d62728"),
-        "gate_neutral": ("0.4 to 0.6", "#7f7f7f"),
-        "gate_open": ("above 0.8", "#2ca02c"),
-    },
-)
-
-
-def draw_gate(table: pl.DataFrame) -> Drawing:
-    """What DG's gate does along training: its mean by outcome, and the shares of its values."""
+@figures.add("beyond the paper", "What the gate does to MNIST", sweep=sweep.CURVES)
+def gate(table: pl.DataFrame) -> Drawing:
+    """In expectation over the policy's actions on fresh batches: right answers are mostly expected,
+    with a gate near ½; wrong ones are mostly surprises, and are suppressed."""
     figure, axes = style.panels(2)
     rows = main_runs(table)
     name = (methods(with_role(rows, "main")) or methods(rows))[0]
@@ -54,24 +57,3 @@ def draw_gate(table: pl.DataFrame) -> Drawing:
     style.legend(axes[0])
     style.legend(axes[1], (0.6, 0.62))  # between the lines
     return Drawing(figure, pl.concat(parts))
-
-
-FIGURES = (
-    Figure(
-        "mnist/depth",
-        "beyond the paper",
-        "One hidden layer or two",
-        "The paper's 'two-layer' network read as two hidden layers, the default, or as one.",
-        draw_depth,
-        sweep.DEPTH,
-    ),
-    Figure(
-        "mnist/gate",
-        "beyond the paper",
-        "What the gate does to MNIST",
-        "In expectation over the policy's actions on fresh batches: right answers are mostly "
-        "expected, with a gate near ½; wrong ones are mostly surprises, and are suppressed.",
-        draw_gate,
-        sweep.CURVES,
-    ),
-)

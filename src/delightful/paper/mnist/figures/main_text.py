@@ -1,13 +1,13 @@
 """Figures 2 to 4: learning curves, the limit of many samples, and misalignment."""
 
+from functools import partial
 from typing import Any
 
 import polars as pl
 
 from delightful.lab import style
-from delightful.lab.experiment import Drawing, Figure
+from delightful.lab.experiment import Drawing, FigureBook
 from delightful.lab.plotting import (
-    Panel,
     against,
     along,
     level,
@@ -21,6 +21,8 @@ from delightful.paper.mnist import sweep
 from delightful.paper.mnist.config import BASELINES
 from delightful.paper.mnist.runs import exact_pg, main_runs
 
+figures = FigureBook("mnist")
+
 
 def _errors(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
     axis.set(ylabel="error on training batches", yscale="log")
@@ -28,8 +30,18 @@ def _errors(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
     return along(axis, main_runs(table), "train_error")
 
 
-def draw_limit(table: pl.DataFrame) -> Drawing:
-    """Final error against samples per image, a panel per baseline; dashed, the PG oracle."""
+@figures.add("Figure 2", "MNIST classification error", sweep=sweep.CURVES)
+def error(table: pl.DataFrame) -> Drawing:
+    """Error 1 − π(y|x) on the training batches, each before its update. Supervised CE sees labels;
+    PG and DG see only whether a sampled digit was right. Mean over seeds, band ±1 standard
+    error."""
+    return side_by_side(table, _errors)
+
+
+@figures.add("Figure 3", "Error against samples per image, by baseline", sweep=sweep.LIMIT)
+def limit(table: pl.DataFrame) -> Drawing:
+    """Error over the last 400 steps of 10,000. Dashed: training with the exact PG-oracle gradient,
+    PG's limit as S → ∞."""
     names = [b for b in BASELINES if b in set(table["baseline"])]
     figure, axes = style.panels(len(names), width=2.5)
     floor = at_end(exact_pg(table))
@@ -48,51 +60,22 @@ def draw_limit(table: pl.DataFrame) -> Drawing:
     return Drawing(figure, pl.concat(parts, how="diagonal"))
 
 
-def _misalignment(oracle: str, title: str) -> Panel:
-    def draw(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
-        axis.set(title=title, ylabel="misalignment 1 − cos")
-        parts = []
-        for samples, linestyle in zip(sorted(set(table["samples"])), ("-", "--"), strict=False):
-            rows = table.filter(pl.col("samples") == samples)
-            look: dict[str, Any] = {"suffix": f", S = {samples}", "linestyle": linestyle}
-            keys = ("method", "samples")
-            parts.append(along(axis, rows, f"misalignment_{oracle}", keys=keys, **look))
-        axis.set_ylim(bottom=0)
-        return pl.concat(parts)
-
-    return draw
+def _misalignment(axis: Any, table: pl.DataFrame, oracle: str, title: str) -> pl.DataFrame:
+    axis.set(title=title, ylabel="misalignment 1 − cos")
+    parts = []
+    for samples, linestyle in zip(sorted(set(table["samples"])), ("-", "--"), strict=False):
+        rows = table.filter(pl.col("samples") == samples)
+        look: dict[str, Any] = {"suffix": f", S = {samples}", "linestyle": linestyle}
+        keys = ("method", "samples")
+        parts.append(along(axis, rows, f"misalignment_{oracle}", keys=keys, **look))
+    axis.set_ylim(bottom=0)
+    return pl.concat(parts)
 
 
-FIGURES = (
-    Figure(
-        "mnist/error",
-        "Figure 2",
-        "MNIST classification error",
-        "Error 1 − π(y|x) on the training batches, each before its update. Supervised CE sees "
-        "labels; PG and DG see only whether a sampled digit was right. Mean over seeds, band ±1 "
-        "standard error.",
-        side_by_side(_errors),
-        sweep.CURVES,
-    ),
-    Figure(
-        "mnist/limit",
-        "Figure 3",
-        "Error against samples per image, by baseline",
-        "Error over the last 400 steps of 10,000. Dashed: training with the exact PG-oracle "
-        "gradient, PG's limit as S → ∞.",
-        draw_limit,
-        sweep.LIMIT,
-    ),
-    Figure(
-        "mnist/alignment",
-        "Figure 4",
-        "Gradient misalignment over training",
-        "1 − cos between a batch's gradient and an oracle's on the same batch, in the space of "
-        "all weights, at S = 1 (solid) and S = 100 (dashed).",
-        side_by_side(
-            _misalignment("pg", "to the PG oracle"),
-            _misalignment("ce", "to the cross-entropy oracle"),
-        ),
-        sweep.ALIGNMENT,
-    ),
-)
+@figures.add("Figure 4", "Gradient misalignment over training", sweep=sweep.ALIGNMENT)
+def alignment(table: pl.DataFrame) -> Drawing:
+    """1 − cos between a batch's gradient and an oracle's on the same batch, in the space of all
+    weights, at S = 1 (solid) and S = 100 (dashed)."""
+    to_pg = partial(_misalignment, oracle="pg", title="to the PG oracle")
+    to_ce = partial(_misalignment, oracle="ce", title="to the cross-entropy oracle")
+    return side_by_side(table, to_pg, to_ce)

@@ -1,6 +1,7 @@
 """Figures 20 to 24: tuning, robustness, task variants and additive mixtures."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import polars as pl
 
 from delightful.agents.tokens.config import TASKS
 from delightful.lab import style
-from delightful.lab.experiment import Drawing, Figure
+from delightful.lab.experiment import Drawing, FigureBook
 from delightful.lab.plotting import (
     against,
     along,
@@ -24,6 +25,8 @@ from delightful.paper.tokens import sweep
 from delightful.paper.tokens.figures.diagrams import draw_rewards
 from delightful.paper.tokens.figures.main_text import error_axis
 from delightful.paper.tokens.runs import ends
+
+figures = FigureBook("tokens")
 
 
 def _penalties(rows: list[tuple[int, float]]) -> list[str]:
@@ -65,15 +68,18 @@ def _map(axis: Any, table: pl.DataFrame, method: str, option: str, symbol: str) 
     return numbers
 
 
-def _ppo_map(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
-    return _map(axis, table, "ppo", "clip", "clip ε")
+@figures.add("Figure 20", "Tuning PPO and PMPO", sweep=sweep.TUNING)
+def tuning(table: pl.DataFrame) -> Drawing:
+    """Average error over clip or preference and KL penalty, with four passes over each batch; for
+    PMPO also with one, where the penalty has no gradient. The quick scale has fewer values."""
+    ppo = partial(_map, method="ppo", option="clip", symbol="clip ε")
+    pmpo = partial(_map, method="pmpo", option="preference", symbol="preference α")
+    return side_by_side(table, ppo, pmpo)
 
 
-def _pmpo_map(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
-    return _map(axis, table, "pmpo", "preference", "preference α")
-
-
-def draw_rate(table: pl.DataFrame) -> Drawing:
+@figures.add("Figure 21a", "Learning rate", sweep=sweep.RATE)
+def learning_rate(table: pl.DataFrame) -> Drawing:
+    """Error averaged over 1,000 batches."""
     figure, (axis,) = style.panels(1, width=3.8, height=2.7)
     rows = ends(table)
     numbers = against(axis, rows, "learning_rate", "regret")
@@ -88,6 +94,19 @@ def _extended(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
     error_axis(axis)
     axis.set(xscale="log", xlabel="batches of episodes", ylabel="sequence error")
     return numbers
+
+
+@figures.add("Figure 21b", "Extended training", sweep=sweep.EXTENDED)
+def extended(table: pl.DataFrame) -> Drawing:
+    """Sequence error over 10,000 batches, 1,200 at the quick scale."""
+    return side_by_side(table, _extended)
+
+
+@figures.add("Figure 22", "Reward structures")
+def rewards() -> Drawing:
+    """The same answer, wrong at two places, under each reward. Green tokens are rewarded, red ones
+    are wrong, grey ones are right but not rewarded."""
+    return draw_rewards()
 
 
 def by_reward(
@@ -113,14 +132,17 @@ def by_reward(
     return Drawing(figure, pl.concat(parts))
 
 
-def draw_variants(table: pl.DataFrame) -> Drawing:
+@figures.add("Figure 23", "Eight task variants", sweep=sweep.VARIANTS)
+def variants(table: pl.DataFrame) -> Drawing:
+    """Sequence error for four targets and two rewards over 1,000 batches; 200 if quick."""
     rewards = [r for r in ("bag", "sequential", "all") if r in set(table["reward"])]
     tasks = [t for t in TASKS if t in set(table["task"])]
     return by_reward(table, rewards, "task", tasks)
 
 
-def draw_additive(table: pl.DataFrame) -> Drawing:
-    """Average error against α, a line for each η; dashed, REINFORCE and DG."""
+@figures.add("Figure 24", "Additive mixtures against the product", sweep=sweep.ADDITIVE)
+def additive(table: pl.DataFrame) -> Drawing:
+    """Average error of σ(((1−α)U + αℓ)/η)·U over 1,000 batches."""
     figure, (axis,) = style.panels(1, width=4.2, height=2.9)
     rows = ends(table)
     mixtures = by_option(rows, "additive", "alpha", "temperature")
@@ -141,57 +163,3 @@ def draw_additive(table: pl.DataFrame) -> Drawing:
     logarithmic(axis, drawn)
     style.legend(axis)
     return Drawing(figure, drawn)
-
-
-FIGURES = (
-    Figure(
-        "tokens/tuning",
-        "Figure 20",
-        "Tuning PPO and PMPO",
-        "Average error over clip or preference and KL penalty, with four passes over each batch; "
-        "for PMPO also with one, where the penalty has no gradient. The quick scale has fewer "
-        "values.",
-        side_by_side(_ppo_map, _pmpo_map),
-        sweep.TUNING,
-    ),
-    Figure(
-        "tokens/learning-rate",
-        "Figure 21a",
-        "Learning rate",
-        "Error averaged over 1,000 batches.",
-        draw_rate,
-        sweep.RATE,
-    ),
-    Figure(
-        "tokens/extended",
-        "Figure 21b",
-        "Extended training",
-        "Sequence error over 10,000 batches, 1,200 at the quick scale.",
-        side_by_side(_extended),
-        sweep.EXTENDED,
-    ),
-    Figure(
-        "tokens/rewards",
-        "Figure 22",
-        "Reward structures",
-        "The same answer, wrong at two places, under each reward. Green tokens are rewarded, red "
-        "ones are wrong, grey ones are right but not rewarded.",
-        draw_rewards,
-    ),
-    Figure(
-        "tokens/variants",
-        "Figure 23",
-        "Eight task variants",
-        "Sequence error for four targets and two rewards over 1,000 batches; 200 if quick.",
-        draw_variants,
-        sweep.VARIANTS,
-    ),
-    Figure(
-        "tokens/additive",
-        "Figure 24",
-        "Additive mixtures against the product",
-        "Average error of σ(((1−α)U + αℓ)/η)·U over 1,000 batches.",
-        draw_additive,
-        sweep.ADDITIVE,
-    ),
-)

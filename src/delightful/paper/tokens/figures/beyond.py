@@ -3,20 +3,28 @@
 import polars as pl
 
 from delightful.lab import style
-from delightful.lab.experiment import Drawing, Figure
+from delightful.lab.experiment import Drawing, FigureBook
 from delightful.lab.plotting import along, label, line, methods
 from delightful.lab.tables import by_step, with_role
 from delightful.paper.tokens import sweep
 from delightful.paper.tokens.figures.appendix import by_reward
 
+figures = FigureBook("tokens")
 
-def draw_all_or_nothing(table: pl.DataFrame) -> Drawing:
+
+@figures.add("beyond the paper", "All-or-nothing reward", sweep=sweep.ALL_OR_NOTHING)
+def all_or_nothing(table: pl.DataFrame) -> Drawing:
+    """An answer earns 1 if it is faultless and 0 otherwise, so at first nearly every batch has no
+    gradient."""
     lengths = sorted(table["length"].unique().to_list())
     return by_reward(table, [table["reward"][0]], "length", lengths)
 
 
-def draw_gate(table: pl.DataFrame) -> Drawing:
-    """The mean gate of answers above and below their prompt's mean, and the mean surprisal."""
+@figures.add("beyond the paper", "What the gate does to Token Reversal", sweep=sweep.CURVES)
+def gate(table: pl.DataFrame) -> Drawing:
+    """(a) DG's gate at η = 1, averaged over the tokens of answers above and below their baseline; a
+    batch without any counts as ½. (b) Mean surprisal of the sampled tokens. On average the gate is
+    near ½ here: what it changes is the weight of the few rare tokens."""
     figure, axes = style.panels(2)
     name = (methods(with_role(table, "main")) or methods(table))[0]
     rows = table.filter(pl.col("method") == name)
@@ -34,26 +42,3 @@ def draw_gate(table: pl.DataFrame) -> Drawing:
         axis.set_xlabel("batches of episodes")
         style.legend(axis)
     return Drawing(figure, pl.concat(parts))
-
-
-FIGURES = (
-    Figure(
-        "tokens/all-or-nothing",
-        "beyond the paper",
-        "All-or-nothing reward",
-        "An answer earns 1 if it is faultless and 0 otherwise, so at first nearly every batch "
-        "has no gradient.",
-        draw_all_or_nothing,
-        sweep.ALL_OR_NOTHING,
-    ),
-    Figure(
-        "tokens/gate",
-        "beyond the paper",
-        "What the gate does to Token Reversal",
-        "(a) DG's gate at η = 1, averaged over the tokens of answers above and below their "
-        "baseline; a batch without any counts as ½. (b) Mean surprisal of the sampled tokens. On "
-        "average the gate is near ½ here: what it changes is the weight of the few rare tokens.",
-        draw_gate,
-        sweep.CURVES,
-    ),
-)

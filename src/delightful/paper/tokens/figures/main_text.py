@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from delightful.lab import style
-from delightful.lab.experiment import Drawing, Figure
+from delightful.lab.experiment import Drawing, FigureBook
 from delightful.lab.plotting import (
     against,
     along,
@@ -23,7 +23,14 @@ from delightful.paper.tokens import sweep
 from delightful.paper.tokens.figures.diagrams import draw_task
 from delightful.paper.tokens.runs import ends, power_laws, scaled, with_regret
 
+figures = FigureBook("tokens")
 _FLOOR = 1e-4  # what a logarithmic axis shows of an error of 0
+
+
+@figures.add("Figure 7", "The Token Reversal task")
+def task() -> Drawing:
+    """A prompt of H tokens and the answer that is asked for; arrows show what is repeated."""
+    return draw_task()
 
 
 def error_axis(axis: Any) -> None:
@@ -32,8 +39,11 @@ def error_axis(axis: Any) -> None:
     percent(axis)
 
 
-def draw_error(table: pl.DataFrame) -> Drawing:
-    """Error against batches of episodes, and against gradient steps."""
+@figures.add("Figure 8", "Sequence error on Token Reversal", sweep=sweep.CURVES)
+def error(table: pl.DataFrame) -> Drawing:
+    """The share of wrong tokens in sampled answers, H = 10 and M = 2, each method at its own
+    learning rate. PPO makes four passes over each batch, the others one: (a) per batch of 100
+    episodes, (b) per gradient step."""
     figure, axes = style.panels(2)
     rows = with_regret(table)
     parts = [along(axes[0], rows, "error")]
@@ -74,8 +84,11 @@ def _fits(axis: Any, table: pl.DataFrame, field: str) -> pl.DataFrame:
     return pl.concat([numbers, pl.DataFrame(laws)], how="diagonal") if laws else numbers
 
 
-def draw_scaling(table: pl.DataFrame) -> Drawing:
-    """Final error against H and M, then the average error with power laws."""
+@figures.add("Figure 9", "Scaling with task complexity", sweep=sweep.SCALING)
+def scaling(table: pl.DataFrame) -> Drawing:
+    """(a, b) Final error and (c, d) error averaged over training, against the horizon at M = 2 and
+    the vocabulary at H = 10. Dashed: power laws fitted to each method. The paper trains for 10,000
+    batches; the quick scale for 1,000."""
     figure, axes = style.panels(4, width=2.7)
     symbols = {"length": "horizon H", "vocabulary": "vocabulary M"}
     parts = []
@@ -98,34 +111,3 @@ def draw_scaling(table: pl.DataFrame) -> Drawing:
         ticks(axis, sorted(varying(table, field)[field].unique().to_list()))
     letter(axes)
     return Drawing(figure, pl.concat(parts, how="diagonal"))
-
-
-FIGURES = (
-    Figure(
-        "tokens/task",
-        "Figure 7",
-        "The Token Reversal task",
-        "A prompt of H tokens and the answer that is asked for; arrows show what is repeated.",
-        draw_task,
-    ),
-    Figure(
-        "tokens/error",
-        "Figure 8",
-        "Sequence error on Token Reversal",
-        "The share of wrong tokens in sampled answers, H = 10 and M = 2, each method at its own "
-        "learning rate. PPO makes four passes over each batch, the others one: (a) per batch of "
-        "100 episodes, (b) per gradient step.",
-        draw_error,
-        sweep.CURVES,
-    ),
-    Figure(
-        "tokens/scaling",
-        "Figure 9",
-        "Scaling with task complexity",
-        "(a, b) Final error and (c, d) error averaged over training, against the horizon at M = 2 "
-        "and the vocabulary at H = 10. Dashed: power laws fitted to each method. The paper trains "
-        "for 10,000 batches; the quick scale for 1,000.",
-        draw_scaling,
-        sweep.SCALING,
-    ),
-)
