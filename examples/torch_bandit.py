@@ -1,4 +1,9 @@
-"""Actors that are 10 updates old: PG breaks down, DG does not."""
+"""Actors that are 10 updates old: PG breaks down, DG does not.
+
+prints:
+    pg                 error 0.907
+    dg:unit_gain=true  error 0.128
+"""
 
 from collections import deque
 from copy import deepcopy
