@@ -108,3 +108,10 @@ def require(holds: bool, rule: str, got: Any) -> None:
     """Raise ValueError with the rule and the value that breaks it, unless the rule holds."""
     if not holds:
         raise ValueError(f"{rule}, got {got}")
+
+
+def at_least(least: int, config: Config, *names: str) -> None:
+    """Require that each of these fields is `least` or more."""
+    for name in names:
+        value = getattr(config, name)
+        require(value >= least, f"{name} must be at least {least}", value)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from delightful.lab.config import chosen, require, stated
+from delightful.lab.config import at_least, chosen, require, stated
 from delightful.weights import weighs_batches
 
 TASKS = ("copy", "flip", "reverse-copy", "reverse-flip")
@@ -65,27 +65,16 @@ class TokensConfig:
         for name, known in (("task", TASKS), ("reward", REWARDS), ("baseline", BASELINES)):
             value = getattr(self, name)
             require(value in known, f"{name} must be one of {', '.join(known)}", value)
-        require(self.length >= 2, "length must be at least 2", self.length)
-        require(self.vocabulary >= 2, "vocabulary must be at least 2", self.vocabulary)
-        for name in (
-            "prompts",
-            "samples",
-            "epochs",
-            "minibatches",
-            "layers",
-            "heads",
-            "feedforward",
-            "records",
-        ):
-            require(getattr(self, name) >= 1, f"{name} must be at least 1", getattr(self, name))
+        at_least(2, self, "length", "vocabulary")
+        at_least(1, self, "prompts", "samples", "epochs", "minibatches")
+        at_least(1, self, "layers", "heads", "feedforward", "records")
+        at_least(0, self, "kl", "delay")
         require(self.batch >= 2, "prompts × samples must be at least 2", self.batch)
         several = self.baseline == "batch" or self.samples >= 2
         require(several, "samples must be at least 2 for a baseline per prompt", self.samples)
         several = self.samples >= 2 or not weighs_batches(self.method)
         require(several, f"samples must be at least 2 for {self.method}", self.samples)
         require(self.learning_rate > 0, "learning_rate must be > 0", self.learning_rate)
-        require(self.kl >= 0, "kl must be at least 0", self.kl)
-        require(self.delay >= 0, "delay must be at least 0", self.delay)
         shares = self.prompts % self.minibatches == 0
         require(shares, "minibatches must divide prompts", f"{self.minibatches}, {self.prompts}")
         split = self.width >= 1 and self.width % self.heads == 0

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from delightful.lab.cells import Program
-from delightful.lab.config import chosen, require, stated
+from delightful.lab.config import at_least, chosen, require, stated
 from delightful.weights import parse_method, weighs_batches
 
 
@@ -29,10 +29,10 @@ class BanditConfig:
         require(
             not by_sequence, "method must have level=token: there are no sequences", self.method
         )
-        require(self.actions >= 3, "actions must be at least 3", self.actions)
-        require(self.batch >= 1, "batch must be at least 1", self.batch)
+        at_least(3, self, "actions")
+        at_least(2, self, "steps")
+        at_least(1, self, "batch")
         require(self.step_size > 0, "step_size must be > 0", self.step_size)
-        require(self.steps >= 2, "steps must be at least 2", self.steps)
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,9 @@ class AlignmentConfig:
     def check(self) -> None:
         alone = not weighs_batches(self.method)
         require(alone, "method must weigh samples one by one", self.method)
-        require(self.actions >= 3, "actions must be at least 3", self.actions)
+        at_least(3, self, "actions")
         require(0 < self.error < 1, "error must lie strictly between 0 and 1", self.error)
-        require(self.batch >= 1, "batch must be at least 1", self.batch)
-        require(self.batches >= 1, "batches must be at least 1", self.batches)
+        at_least(1, self, "batch", "batches")
 
 
 def _training_seconds(config: BanditConfig) -> float:

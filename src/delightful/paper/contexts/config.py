@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from delightful.lab.cells import Program
-from delightful.lab.config import chosen, require, stated
+from delightful.lab.config import at_least, chosen, require, stated
 from delightful.weights import METHODS, weighs_batches
 
 
@@ -28,10 +28,9 @@ class ContextsConfig:
                 f"contexts takes exact expectations over single samples, so method must be one of "
                 f"{alone}, got {self.method}, which weighs whole batches"
             )
-        require(self.contexts >= 1, "contexts must be at least 1", self.contexts)
-        require(self.actions >= 2, "actions must be at least 2", self.actions)
+        at_least(1, self, "contexts")
+        at_least(2, self, "actions", "steps")
         require(self.step_size > 0, "step_size must be > 0", self.step_size)
-        require(self.steps >= 2, "steps must be at least 2", self.steps)
 
 
 def _seconds(config: ContextsConfig) -> float:

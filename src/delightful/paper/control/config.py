@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from delightful.agents.control.config import VERSION, ControlConfig
 from delightful.agents.control.tasks import check_name
 from delightful.lab.cells import Program
-from delightful.lab.config import chosen, require, stated
+from delightful.lab.config import at_least, chosen, require, stated
 
 SHARED = ("batch", "width", "learning_rate", "discount", "actors", "random_steps")
 """What the third-party baseline takes from the defaults of ControlConfig."""
@@ -29,8 +29,7 @@ class SacConfig:
 
     def check(self) -> None:
         check_name(self.task)
-        for name in ("records", "episodes"):
-            require(getattr(self, name) >= 1, f"{name} must be at least 1", getattr(self, name))
+        at_least(1, self, "records", "episodes")
         known = self.every >= 1 and (4 % self.every == 0 or self.every % 4 == 0)
         require(known, "every must divide 4, its environments, or be a multiple of it", self.every)
         divides = self.steps >= 1 and self.steps % self.records == 0

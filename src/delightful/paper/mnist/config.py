@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from delightful.lab.cells import Program
-from delightful.lab.config import chosen, require, stated
+from delightful.lab.config import at_least, chosen, require, stated
 from delightful.weights import parse_method, weighs_batches
 
 BASELINES = ("zero", "constant", "expected", "oracle")
@@ -50,14 +50,9 @@ class MnistConfig:
         require(alone, "with samples=0, method must weigh samples one by one", self.method)
         known = self.baseline in BASELINES
         require(known, f"baseline must be one of {', '.join(BASELINES)}", self.baseline)
-        require(self.samples >= 0, "samples must be at least 0", self.samples)
+        at_least(0, self, "samples", "entropy")
+        at_least(1, self, "batch", "width", "layers", "records", "looks")
         require(self.learning_rate > 0, "learning_rate must be > 0", self.learning_rate)
-        require(self.entropy >= 0, "entropy must be at least 0", self.entropy)
-        require(self.batch >= 1, "batch must be at least 1", self.batch)
-        require(self.width >= 1, "width must be at least 1", self.width)
-        require(self.layers >= 1, "layers must be at least 1", self.layers)
-        require(self.records >= 1, "records must be at least 1", self.records)
-        require(self.looks >= 1, "looks must be at least 1", self.looks)
         divides = self.steps >= 1 and self.steps % self.records == 0
         require(divides, "steps must be a multiple of records", f"{self.steps}/{self.records}")
 

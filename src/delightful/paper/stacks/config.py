@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from delightful.lab.cells import Program
-from delightful.lab.config import chosen, require
+from delightful.lab.config import at_least, chosen, require
 from delightful.weights import parse_method
 
 STACKS = ("trl", "verl", "sb3", "rllib", "torchrl")
@@ -44,7 +44,7 @@ class StackConfig:
             "task must be reversal for trl and verl, and a Gymnasium task for the others",
             self.task,
         )
-        require(self.records >= 1, "records must be at least 1", self.records)
+        at_least(1, self, "records")
         require(self.steps >= self.records, "steps must be at least records", self.steps)
 
 
