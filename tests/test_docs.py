@@ -3,8 +3,6 @@
 import json
 import re
 import runpy
-import subprocess
-import sys
 from dataclasses import fields
 from pathlib import Path
 from types import SimpleNamespace
@@ -78,16 +76,14 @@ def test_readme_names_real_commands(command: str) -> None:
     assert stopped.value.code == 0
 
 
-def test_the_readmes_program_is_the_example_and_prints_what_the_readme_says() -> None:
+def test_the_readmes_program_is_the_example_that_the_tests_run() -> None:
     program = README.partition("```python\n")[2].partition("```")[0]
     example = (ROOT / "examples" / "torch_bandit.py").read_text("utf-8")
-    assert program.strip() == example.partition('"""\n\n')[2].strip()
-    pytest.importorskip("torch")
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    for line in done.stdout.splitlines():
-        assert f"    {line}\n" in README
+    docstring, _, body = example.partition('"""\n\n')
+    assert program.strip() == body.strip()
+    printed = docstring.partition("prints:\n")[2].splitlines()
+    assert len(printed) == 2
+    assert all(line in README.splitlines() for line in printed)
 
 
 def test_the_readme_is_short() -> None:
