@@ -1,16 +1,18 @@
 """The code in README, CONTRIBUTING and docs runs; the commands in them are real.
 
-Python blocks of a page run in order, in one namespace and an empty folder. A block whose paragraph
-says "not run" is compiled only. One that needs a framework is skipped where it is not installed.
+Python blocks of a page run in order, in one namespace and an empty folder. A text block right after
+one is what it prints. A block whose paragraph says "not run" is compiled only. One that needs a
+framework is skipped where it is not installed.
 """
 
 import ast
+import io
 import re
 import runpy
 import shlex
 from argparse import Namespace
 from collections.abc import Iterator
-from contextlib import chdir
+from contextlib import chdir, redirect_stdout
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -92,6 +94,7 @@ class Block(NamedTuple):
     number: int
     source: str
     runs: bool
+    prints: str  # as the page says it; empty if it does not
 
 
 def blocks() -> Iterator[Block]:
@@ -99,7 +102,9 @@ def blocks() -> Iterator[Block]:
         parts = re.split(r"^```python\n(.*?)^```\n", page.read_text("utf-8"), flags=re.M | re.S)
         for number, (before, source) in enumerate(zip(parts[::2], parts[1::2], strict=False)):
             introduction = before.rstrip().rpartition("\n\n")[2]
-            yield Block(_name(page), number, source, "not run" not in introduction)
+            shown = re.match(r"\n```text\n(.*?)^```\n", parts[2 * number + 2], re.M | re.S)
+            prints = shown[1] if shown else ""
+            yield Block(_name(page), number, source, "not run" not in introduction, prints)
 
 
 def _name(page: Path) -> str:
@@ -163,7 +168,9 @@ def run(block: Block, names: dict[str, Any], folder: Path) -> None:
         for (page, word), stand_in in STAND_INS.items():
             if page == block.page and word in block.source:
                 exec(stand_in, names)
-        exec(compile(block.source, _id(block), "exec"), names)  # our own pages
+        with redirect_stdout(io.StringIO()) as printed:
+            exec(compile(block.source, _id(block), "exec"), names)  # our own pages
+    assert block.prints in ("", printed.getvalue())
 
 
 def test_stand_ins_are_for_blocks_that_are_there() -> None:
