@@ -17,7 +17,7 @@ test: $(VENV)/.test                ## lint, types and tests
 	$(VENV)/bin/python -m pytest
 
 # verl's dependencies do not go together with the others'. What warns here is the frameworks.
-PLUGIN_TESTS = -m pytest tests/plugins --override-ini filterwarnings=default --disable-warnings
+PLUGIN_TESTS = -m pytest tests/plugins tests/test_examples.py tests/test_code_blocks.py --override-ini filterwarnings=default --disable-warnings
 test-plugins: $(VENV)-plugins/.ready $(VENV)-verl/.ready  ## the plug-ins, in their frameworks
 	$(VENV)-plugins/bin/python $(PLUGIN_TESTS)
 	$(VENV)-verl/bin/python $(PLUGIN_TESTS)

@@ -69,7 +69,8 @@ class Diagnosis:
                 f"{self.negative_surprisal:.0%} of surprisals are negative: densities exceed 1 and "
                 "the gate inverts there; give mode_log_prob, or keep the policy's deviation up."
             )
-        if self.dead_advantage > 0.5:
+        apart = self.gate_mean_positive - self.gate_mean_negative
+        if self.dead_advantage > 0.5 and not abs(apart) > 0.2:
             return (
                 f"{self.dead:.0%} of gates lie within {DEAD} of ½, with {self.dead_advantage:.0%} "
                 "of the advantage: DG is nearly PG/2 here; mean surprisal is "
