@@ -161,7 +161,7 @@ def test_at_sequence_level_a_completion_has_one_gate(tmp_path):
     found._compute_loss(found.model, inputs)
     rewards = found._rewards.sum(dim=1).view(-1, 8)
     seen = (rewards - rewards.mean(dim=1, keepdim=True)).flatten()
-    w = gate(seen, (log_prob * mask).sum(1))
+    w = gate(seen, (log_prob * mask).sum(1), gain=1.0)
     positive = seen > 0
     assert found._gating.numbers()["gate_mean_positive"] == pytest.approx(
         float((w[:, None] * mask)[positive].sum() / mask[positive].sum()), rel=1e-5
