@@ -92,7 +92,7 @@ def product(batch: Batch, U: Any, ell: Any) -> Any:
     """χ = U·ℓ, with 0·∞ = 0: no advantage is no delight, however rare the action."""
     if batch.finite:
         return U * ell
-    return saturating(operator.mul, U, batch.xp.where(U == 0, batch.xp.zeros_like(ell), ell))
+    return saturating(operator.mul, U, batch.xp.where(U == 0, U, ell))
 
 
 def whitened(batch: Batch, chi: Any, whiten: Whiten) -> Any:

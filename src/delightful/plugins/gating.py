@@ -91,10 +91,12 @@ class Gating:
         diagnose: whether values are checked and the numbers of `numbers` are renewed.
         """
         options = self.config
+        # The framework leaves masked entries out of its loss: a gate per entry needs no mask.
+        alone = options.level == "token" and options.whiten is None and not diagnose
         batch = admit(
             log_prob,
             advantage,
-            mask=mask,
+            mask=None if alone else mask,
             check=diagnose,
             gate_advantage=gate_advantage if options.centred else None,
         )

@@ -3,7 +3,7 @@
     config = DelightPPOConfig().environment("CartPole-v1").delight(temperature=1.0)
 
 Everything else is RLlib's. The loss of each module sees gated advantages; RLlib standardises its
-advantages, so what it divided by is kept beside them, for a gate on the centred ones.
+advantages, so what it divided by is kept, for a gate on the centred ones.
 """
 
 from collections import defaultdict
@@ -22,7 +22,6 @@ from delightful.plugins.versions import guard
 
 __all__ = ["DelightConfig", "DelightPPOConfig", "DelightPPOTorchLearner"]
 
-_CENTRED = "centred_advantages"
 _DIAGNOSE_EVERY = 16  # minibatches: diagnosing each would cost as much as a small network
 
 
@@ -63,10 +62,12 @@ class DelightPPOTorchLearner(PPOTorchLearner):  # type: ignore[misc]
         super().build()
         self._gatings: dict[str, Gating] = {}
         self._minibatches: dict[str, int] = defaultdict(int)
+        self._scales: dict[str, Any] = {}
         pipeline = self._learner_connector
         for piece in () if pipeline is None else pipeline.connectors:
             if type(piece) is GeneralAdvantageEstimation:
                 keeping = _KeepingScale(gamma=piece.gamma, lambda_=piece.lambda_)
+                keeping.scales = self._scales
                 pipeline.insert_after(GeneralAdvantageEstimation, keeping)
                 pipeline.remove(GeneralAdvantageEstimation)
 
@@ -77,7 +78,8 @@ class DelightPPOTorchLearner(PPOTorchLearner):  # type: ignore[misc]
             self._gatings[module_id] = Gating(DelightConfig(**config.delight_options))
         gating = self._gatings[module_id]
         ungated = batch[Postprocessing.ADVANTAGES]
-        if gating.config.centred and _CENTRED not in batch:
+        scale = self._scales.get(module_id)
+        if gating.config.centred and scale is None:
             raise ValueError(
                 'gate_advantage must be "raw" without RLlib\'s own GeneralAdvantageEstimation in '
                 "the learner connector: what the advantages were divided by is not known"
@@ -90,7 +92,7 @@ class DelightPPOTorchLearner(PPOTorchLearner):  # type: ignore[misc]
                 log_prob,
                 ungated,
                 mask=batch.get(Columns.LOSS_MASK),
-                gate_advantage=batch.get(_CENTRED),
+                gate_advantage=ungated * scale if gating.config.centred else None,
                 diagnose=diagnose,
             )
             batch[Postprocessing.ADVANTAGES] = ungated * w
@@ -132,7 +134,9 @@ class _Reporting:
 
 
 class _KeepingScale(GeneralAdvantageEstimation):  # type: ignore[misc]
-    """RLlib's advantages, and beside them the same before the division by their deviation."""
+    """RLlib's advantages, and for each module the deviation that they were divided by."""
+
+    scales: dict[str, Any]
 
     def __call__(self, *, rl_module: Any, episodes: Any, batch: Any, **kwargs: Any) -> Any:
         values: dict[str, Any] = {}
@@ -154,6 +158,5 @@ class _KeepingScale(GeneralAdvantageEstimation):  # type: ignore[misc]
                 standardised = of_module[Postprocessing.ADVANTAGES]
                 unscaled = of_module[Postprocessing.VALUE_TARGETS] - value.detach()
                 mask = of_module.get(Columns.LOSS_MASK, torch.ones_like(standardised)).bool()
-                scale = scale_lost(unscaled[mask], standardised[mask])
-                of_module[_CENTRED] = standardised * scale
+                self.scales[module_id] = scale_lost(unscaled[mask], standardised[mask])
         return batch
