@@ -158,6 +158,7 @@ class Sweep:
     extra: str = ""  # of this package, which installs them
     in_part: bool = False  # whether figures and claims can use a part of the runs
     fixed: tuple[str, ...] = ()  # fields that a third-party baseline shares: not for --set
+    reading: str = ""  # how the paper is read, where its text can be read in several ways
 
     @property
     def missing(self) -> str:

@@ -1,19 +1,16 @@
 """Experiments, figures and claims: what the lab is given to run, draw and check."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import polars as pl
 
 from delightful.lab.cells import Plan, Sweep
-from delightful.lab.statistics import Estimate
-
-Verdict = Literal["reproduced", "partly", "not reproduced", "not run"]
-VERDICTS: tuple[Verdict, ...] = ("reproduced", "partly", "not reproduced", "not run")
+from delightful.lab.verdicts import Criterion, Measurement, Rule
 
 Draw = Callable[..., "Drawing"]
+Check = Callable[..., Measurement]
 Item = TypeVar("Item", "Figure", "Claim")
 
 
@@ -36,23 +33,21 @@ class Figure:
     draw: Draw  # draw(table) -> Drawing; draw() if there is no sweep
     sweep: Sweep | None = None
     panel: bool = False  # whether it is a part of another figure, which the report shows whole
+    appendix: bool = False  # whether it stands in an appendix, or beyond the paper
 
 
 @dataclass(frozen=True)
-class Finding:
-    """What a check found: a value, its 95% interval if it is an estimate, and the verdict."""
+class Reading:
+    """A way to understand what the paper leaves open: the runs, and what of them is compared."""
 
-    measures: str  # what the value is
-    value: float
-    verdict: Verdict
-    low: float | None = None
-    high: float | None = None
-    note: str = ""
+    name: str = ""
+    sweep: Sweep | None = None  # None if nothing is sampled
+    prepare: Callable[[pl.DataFrame], pl.DataFrame] = lambda table: table
+    stands: str = ""  # the argument that it is the paper's, for the first of several
 
-    @property
-    def text(self) -> str:
-        interval = "" if self.low is None else f" [{_short(self.low)}, {_short(self.high)}]"
-        return f"{_short(self.value)}{interval}"
+    def __str__(self) -> str:
+        ours = self.sweep.reading if self.sweep else ""
+        return ", ".join(filter(None, (ours, self.name)))
 
 
 @dataclass(frozen=True)
@@ -63,12 +58,19 @@ class Claim:
     where: str  # section of the paper
     sentence: str
     paper: str  # the value that the paper gives or implies
-    check: Callable[..., Finding]  # check(table) -> Finding; check() if there is no sweep
-    sweep: Sweep | None = None
+    rule: Rule
+    check: Check  # check(table) -> Measurement; check() if there is no sweep
+    readings: tuple[Reading, ...] = (Reading(),)  # the first stands for the paper
 
+    @property
+    def sweep(self) -> Sweep | None:
+        """The runs of the reading that stands for the paper."""
+        return self.readings[0].sweep
 
-class NotMeasuredError(Exception):
-    """The runs lack what a check compares; the message says what."""
+    @property
+    def appendix(self) -> bool:
+        """Whether the sentence stands in an appendix only."""
+        return self.where.startswith("Appendix")
 
 
 class Book(list[Item]):
@@ -94,6 +96,7 @@ class FigureBook(Book[Figure]):
         caption: str = "",
         name: str = "",
         panel: bool = False,
+        appendix: bool = False,
     ) -> Callable[[Draw], Draw]:
         """Decorate the function that draws a figure, whose docstring begins with its caption.
 
@@ -104,6 +107,7 @@ class FigureBook(Book[Figure]):
             caption: In place of the docstring, if it holds values.
             name: Of the figure; by default the function's, with hyphens.
             panel: Whether it is a part of another figure.
+            appendix: Whether it stands in an appendix, or beyond the paper.
 
         Returns:
             A decorator that adds the figure and returns the function.
@@ -111,7 +115,8 @@ class FigureBook(Book[Figure]):
 
         def register(draw: Draw) -> Draw:
             text = caption or _first_paragraph(draw)
-            self.append(Figure(self._id(draw, name), number, title, text, draw, sweep, panel))
+            ours = self._id(draw, name)
+            self.append(Figure(ours, number, title, text, draw, sweep, panel, appendix))
             return draw
 
         return register
@@ -121,23 +126,35 @@ class ClaimBook(Book[Claim]):
     """The claims of one experiment."""
 
     def add(
-        self, where: str, *, paper: str, sweep: Sweep | None = None, name: str = ""
-    ) -> Callable[[Callable[..., Finding]], Callable[..., Finding]]:
+        self,
+        where: str,
+        *,
+        paper: str,
+        rule: Rule | Criterion,
+        sweep: Sweep | None = None,
+        readings: Sequence[Reading] = (),
+        name: str = "",
+    ) -> Callable[[Check], Check]:
         """Decorate the check of a claim, whose docstring begins with the claim's sentence.
 
         Args:
             where: The section of the paper.
             paper: The value that the paper gives or implies.
+            rule: What decides it, on the quantities that the check returns.
             sweep: The runs that it is checked on; None if it is exact.
+            readings: In place of `sweep`, if the paper can be read in several ways; the one that
+                stands for the paper first.
             name: Of the claim; by default the function's, with hyphens.
 
         Returns:
             A decorator that adds the claim and returns the check.
         """
+        ways = tuple(readings) or (Reading(sweep=sweep),)
+        rule = Rule(rule) if isinstance(rule, Criterion) else rule
 
-        def register(check: Callable[..., Finding]) -> Callable[..., Finding]:
+        def register(check: Check) -> Check:
             sentence = _first_paragraph(check)
-            self.append(Claim(self._id(check, name), where, sentence, paper, check, sweep))
+            self.append(Claim(self._id(check, name), where, sentence, paper, rule, check, ways))
             return check
 
         return register
@@ -155,16 +172,6 @@ class Experiment:
     remarks: Sequence[str] = field(default=())  # choices that no config field holds
 
 
-def found(
-    measures: str, value: float | Estimate, holds: bool, *, partly: bool = False, note: str = ""
-) -> Finding:
-    """A finding whose verdict follows from whether the claim `holds`, or does `partly`."""
-    verdict: Verdict = "reproduced" if holds else "partly" if partly else "not reproduced"
-    if isinstance(value, Estimate):
-        return Finding(measures, value.value, verdict, value.low, value.high, note)
-    return Finding(measures, float(value), verdict, note=note)
-
-
 def command(verb: str, target: str, plan: Plan) -> str:
     """The command line that does this."""
     return f"delightful {verb} {target} {plan.options}"
@@ -173,8 +180,3 @@ def command(verb: str, target: str, plan: Plan) -> str:
 def _first_paragraph(function: Callable[..., Any]) -> str:
     return " ".join((function.__doc__ or "").partition("\n\n")[0].split())
 
-
-def _short(value: float | None) -> str:
-    if value is None or not math.isfinite(value):
-        return str(value)
-    return "0" if value == 0 else f"{value:.4g}".replace("-", "−")

@@ -1,0 +1,183 @@
+"""Claims decided on what a store holds, each with the rule that decides it."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from delightful.lab import cost
+from delightful.lab.cells import Cell, Plan
+from delightful.lab.experiment import Claim, NotMeasuredError, Reading, command
+from delightful.lab.selection import damage, plan_for, table_of
+from delightful.lab.store import Store
+from delightful.lab.verdicts import (
+    VERDICTS,
+    Outcome,
+    Verdict,
+    confidence_of,
+    headline,
+    judge,
+    looks,
+    seeds_needed,
+    verdict_of,
+)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A claim under one reading: the verdict, what it rests on, and the command that repeats it."""
+
+    claim: Claim
+    reading: Reading
+    plan: Plan
+    verdict: Verdict = "not run"
+    outcomes: Sequence[Outcome] = ()
+    note: str = ""
+    seeds: int | None = None  # per config; None where nothing is sampled
+    needed: int | None = None  # seeds that would probably decide what is inconclusive
+    seconds: float | None = None  # of one core, for these seeds on this machine
+
+    @property
+    def standing(self) -> bool:
+        """Whether its reading stands for the paper."""
+        return self.reading is self.claim.readings[0]
+
+    @property
+    def confidence(self) -> float | None:
+        """Of the intervals; None where nothing is sampled."""
+        sweep = self.reading.sweep
+        return None if sweep is None else confidence_of(sweep.seeds["paper"])
+
+    @property
+    def command(self) -> str:
+        sweep = self.reading.sweep
+        if sweep is None:
+            return f"delightful claims {self.claim.id}"
+        run = command("run", sweep.name, self.plan)
+        return f"{run} && {command('claims', self.claim.id, self.plan)}"
+
+    @property
+    def measures(self) -> str:
+        """What the value is that is shown first."""
+        return headline(self.outcomes).measures if self.outcomes else ""
+
+    @property
+    def text(self) -> str:
+        """The value that is shown first, with its interval."""
+        return shown(headline(self.outcomes)) if self.outcomes else ""
+
+    def row(self) -> dict[str, Any]:
+        """The decision as data, for JSON."""
+        parts = [_part(outcome) for outcome in self.outcomes]
+        first = _part(headline(self.outcomes)) if self.outcomes else {}
+        return {
+            "id": self.claim.id,
+            "where": self.claim.where,
+            "sentence": self.claim.sentence,
+            "paper": self.claim.paper,
+            "reading": str(self.reading),
+            "stands_for_the_paper": self.standing,
+            "rule": self.claim.rule.row(),
+            "verdict": self.verdict,
+            "measures": self.measures,
+            **{name: first.get(name) for name in ("value", "low", "high")},
+            "text": self.text,
+            "confidence": self.confidence,
+            "parts": parts,
+            "note": self.note,
+            "scale": None if self.reading.sweep is None else self.plan.scale,
+            "seeds": self.seeds,
+            "seeds_needed": self.needed,
+            "core_seconds_needed": None if self.seconds is None else round(self.seconds),
+            "command": self.command,
+        }
+
+
+def shown(outcome: Outcome) -> str:
+    """A value and its interval, as text."""
+    estimate = outcome.estimate
+    if estimate.low == estimate.value == estimate.high:
+        return short(estimate.value)
+    return f"{short(estimate.value)} [{short(estimate.low)}, {short(estimate.high)}]"
+
+
+def short(value: float) -> str:
+    """A number in four digits, with a minus sign."""
+    if not math.isfinite(value):
+        return str(value).replace("-", "−").replace("inf", "∞").replace("nan", "?")
+    return "0" if value == 0 else f"{value:.4g}".replace("-", "−")
+
+
+def _part(outcome: Outcome) -> dict[str, Any]:
+    estimate = outcome.estimate
+    numbers = {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+    # JSON has no NaN: an interval of one seed is null.
+    finite = {name: x if math.isfinite(x) else None for name, x in numbers.items()}
+    return {"measures": outcome.measures, "case": outcome.case, **finite, "status": outcome.status}
+
+
+def decide(claim: Claim, store: Store, plan: Plan, scale: str | None = None) -> list[Decision]:
+    """A claim checked on what a store holds, under each of its readings."""
+    return [_decide(claim, reading, store, plan, scale) for reading in claim.readings]
+
+
+def decide_all(
+    claims: Iterable[Claim], store: Store, plan: Plan, scale: str | None = None
+) -> list[Decision]:
+    """The decisions on several claims."""
+    return [decision for claim in claims for decision in decide(claim, store, plan, scale)]
+
+
+def _decide(
+    claim: Claim, reading: Reading, store: Store, plan: Plan, scale: str | None
+) -> Decision:
+    sweep = reading.sweep
+    if sweep is None:
+        found = claim.check()
+        outcomes = judge(claim.rule, found, 0.95)
+        return Decision(claim, reading, plan, verdict_of(claim.rule, outcomes), outcomes, found.note)
+    plan = plan_for(sweep, store, plan, scale)
+    if harm := damage(sweep, plan, store):
+        return Decision(claim, reading, plan, note=harm)
+    table = table_of(sweep, plan, store)
+    if table is None:
+        return Decision(claim, reading, plan)
+    paper, there = sweep.seeds["paper"], table["seed"].n_unique()
+    seeds = max((n for n in looks(paper) if n <= there), default=there)
+    try:
+        found = claim.check(reading.prepare(table.filter(table["seed"] < seeds)))
+        outcomes = judge(claim.rule, found, confidence_of(paper), enough=seeds in looks(paper))
+    except NotMeasuredError as error:
+        return Decision(claim, reading, plan, note=str(error))
+    decision = Decision(
+        claim, reading, plan, verdict_of(claim.rule, outcomes), outcomes, found.note, seeds
+    )
+    return _with_need(decision, store) if decision.verdict == "inconclusive" else decision
+
+
+def _with_need(decision: Decision, store: Store) -> Decision:
+    """The decision with how many seeds would probably decide it, and what they cost."""
+    sweep = decision.reading.sweep
+    assert sweep is not None and decision.seeds is not None
+    needed = seeds_needed(decision.outcomes, decision.seeds, sweep.seeds["paper"])
+    if needed is None:
+        return decision
+    cells = whole_blocks(decision, needed)
+    done = [cell for cell in cells if store.state(cell) == "done"]
+    rest = [cell for cell in cells if cell not in done]
+    return replace(decision, needed=needed, seconds=cost.core_seconds(rest, done, store)[0])
+
+
+def whole_blocks(decision: Decision, seeds: int) -> list[Cell]:
+    """The cells of a decision's runs with at least that many seeds, in blocks that later looks
+    use too."""
+    sweep = decision.reading.sweep
+    assert sweep is not None
+    block = sweep.program.block
+    return sweep.cells(replace(decision.plan, seeds=math.ceil(seeds / block) * block))
+
+
+def counts(decisions: Iterable[Decision]) -> dict[str, int]:
+    """How many claims have each verdict, under the reading that stands for the paper."""
+    verdicts = [decision.verdict for decision in decisions if decision.standing]
+    return {verdict: verdicts.count(verdict) for verdict in VERDICTS}

@@ -1,0 +1,110 @@
+"""Which of a store's runs figures and claims use: at the scale that was asked for, or the largest
+that the store can show."""
+
+import functools
+from collections.abc import Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from delightful.lab.cells import SCALES, Cell, Plan, Sweep
+from delightful.lab.store import Store
+from delightful.lab.verdicts import looks
+
+
+def plan_for(  # noqa: PLR0911 (one return for each of the cases that it names)
+    sweep: Sweep | None, store: Store, plan: Plan, scale: str | None
+) -> Plan:
+    """The plan at the asked scale; with none asked, at the largest that the store can show.
+
+    A scale can be shown if it is complete, or if it has more seeds than the next smaller scale
+    asks for: a long run that was stopped counts with the seeds that it has for every config. Of a
+    sweep that is used in part, it is the scale of which most has been run, smoke if nothing else.
+    """
+    if scale is not None or sweep is None:
+        return plan
+    if sweep.in_part:
+        return _most_run(sweep, store, plan)
+    for name, smaller in zip(reversed(SCALES), (*reversed(SCALES[:-1]), None), strict=True):
+        candidate = replace(plan, scale=name)
+        if plan.seeds is not None:
+            if _is_done(_cells(sweep, candidate), store):
+                return candidate
+            continue
+        seeds = _seeds_done(sweep, store, candidate)
+        if seeds > sweep.seeds[name]:
+            return replace(candidate, seeds=seeds)
+        if seeds == sweep.seeds[name] or _is_done(_cells(sweep, candidate), store):
+            return candidate
+        if smaller and seeds > sweep.seeds[smaller]:
+            return replace(candidate, seeds=seeds)
+    return plan
+
+
+def usable(sweep: Sweep, plan: Plan, store: Store) -> list[Cell]:
+    """The stored cells that figures and claims use."""
+    cells = _cells(sweep, plan)
+    done = [cell for cell in cells if store.state(cell) == "done"]
+    return done if sweep.in_part or len(done) == len(cells) else []
+
+
+_known: dict[tuple[str, str], tuple[Sweep, list[Cell]]] = {}
+
+
+def _cells(sweep: Sweep, plan: Plan) -> list[Cell]:
+    """The cells of a plan, which many claims ask for: checking configs takes a third of the time
+    of `delightful claims`."""
+    key = sweep.name, plan.options
+    if key not in _known or _known[key][0] is not sweep:
+        _known[key] = sweep, sweep.cells(plan)
+    return _known[key][1]
+
+
+def table_of(sweep: Sweep, plan: Plan, store: Store) -> pl.DataFrame | None:
+    """The table of the usable cells, None if there is none; claims on one sweep share it."""
+    roles = [(cell, cell.role, cell.varied) for cell in usable(sweep, plan, store)]
+    return _read(store, tuple(roles))
+
+
+@functools.lru_cache(maxsize=4)
+def _read(
+    store: Store, roles: tuple[tuple[Cell, str, tuple[str, ...]], ...]
+) -> pl.DataFrame | None:
+    return store.table(cell for cell, *_ in roles)
+
+
+def _most_run(sweep: Sweep, store: Store, plan: Plan) -> Plan:
+    candidates = [replace(plan, scale=name) for name in reversed(SCALES[1:])]
+    done = {c.scale: len(usable(sweep, c, store)) for c in candidates}
+    if not any(done.values()):
+        smoke = replace(plan, scale=SCALES[0])
+        return smoke if usable(sweep, smoke, store) else plan
+    return max(candidates, key=lambda candidate: done[candidate.scale])
+
+
+def _is_done(cells: Sequence[Cell], store: Store) -> bool:
+    """Whether all cells are stored; a damaged one counts, so that none is quietly done without."""
+    return all(store.state(cell) != "missing" for cell in cells)
+
+
+def damage(sweep: Sweep, plan: Plan, store: Store) -> str | None:
+    """A sentence that names the damaged files among the cells of a plan; None if there are none."""
+    harms = [store.damage(cell) for cell in _cells(sweep, plan) if store.state(cell) == "damaged"]
+    if not harms:
+        return None
+    more = f" And {len(harms) - 1} more of {sweep.name}." if len(harms) > 1 else ""
+    return f"{harms[0]}{more}"
+
+
+def _seeds_done(sweep: Sweep, store: Store, plan: Plan) -> int:
+    """How many seeds, from the first on, every config has in whole blocks."""
+    most = replace(plan, seeds=looks(sweep.seeds["paper"])[-1])
+    by_block: dict[tuple[int, int], list[Cell]] = {}
+    for cell in _cells(sweep, most):
+        by_block.setdefault((cell.first_seed, cell.seeds), []).append(cell)
+    done = 0
+    for (first, seeds), cells in sorted(by_block.items()):
+        if not _is_done(cells, store):
+            break
+        done = first + seeds
+    return done

@@ -1,0 +1,253 @@
+"""Verdicts: a rule that is data, applied to measured quantities in one place.
+
+An interval on the right side of its threshold holds; one wholly on the wrong side fails; one on
+both sides is open. Verdicts are given at a few numbers of seeds, each about twice the last. The 5%
+by which intervals may be wrong are spent over these looks in equal parts, so that over all of them
+a false sentence is called reproduced, or a true one not reproduced, at most 5% of the time.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from delightful.lab.quantities import Exact, Mean, Quantity, Ratio
+from delightful.lab.statistics import Estimate
+
+Verdict = Literal["reproduced", "partly", "not reproduced", "inconclusive", "not run"]
+VERDICTS: dict[Verdict, str] = {
+    "reproduced": "every interval lies on the sentence's side of its threshold",
+    "partly": "the sentence has parts: some hold, others fail",
+    "not reproduced": "an interval lies wholly on the wrong side of its threshold",
+    "inconclusive": "an interval lies on both sides of its threshold: more seeds are needed",
+    "not run": "the runs that it needs are not there",
+}
+Status = Literal["holds", "fails", "open"]
+
+LEAST = 3  # seeds: of fewer, intervals say next to nothing
+BEYOND = 2  # doublings beyond the paper's number of seeds
+ERROR = 0.05  # over all looks
+
+
+def looks(paper: int) -> list[int]:
+    """The numbers of seeds at which verdicts are given: the paper's, halved down to LEAST, and
+    doubled twice."""
+    found = [paper * 2**k for k in range(BEYOND, -1, -1)]
+    while found[-1] // 2 >= LEAST:
+        found.append(found[-1] // 2)
+    return sorted(n for n in found if n >= LEAST)
+
+
+def confidence_of(paper: int) -> float:
+    """The confidence of each look's interval: 1 − 5%/looks."""
+    return 1 - ERROR / len(looks(paper))
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """What a measured quantity must be: within [low, high], or strictly between the two."""
+
+    quantity: str  # what is measured, in words
+    low: float = -math.inf
+    high: float = math.inf
+    strict: bool = True
+    most: bool = False  # whether more than half of the cases are enough
+    ours: str = ""  # the reason for a threshold that the paper does not give
+
+    @property
+    def words(self) -> str:
+        """The criterion as a phrase."""
+        if math.isinf(self.high):
+            side = f"{'above' if self.strict else 'at least'} {self.low:g}"
+        elif math.isinf(self.low):
+            side = f"{'below' if self.strict else 'at most'} {self.high:g}"
+        elif self.low == self.high:
+            side = f"exactly {self.low:g}"
+        else:
+            side = f"between {self.low:g} and {self.high:g}"
+        cases = " in most cases" if self.most else ""
+        ours = f" (our threshold: {self.ours})" if self.ours else ""
+        return f"{self.quantity}: {side}{cases}{ours}"
+
+    def judge(self, estimate: Estimate) -> Status:
+        """Whether the whole interval is within, wholly outside, or neither."""
+        low, high = estimate.low, estimate.high
+        if math.isnan(low) or math.isnan(high):
+            return "open"
+        if self._holds(low) and self._holds(high):
+            return "holds"
+        out = high <= self.low or low >= self.high if self.strict else False
+        return "fails" if out or high < self.low or low > self.high else "open"
+
+    def _holds(self, value: float) -> bool:
+        if self.strict:
+            return self.low < value < self.high
+        return self.low <= value <= self.high
+
+    def tells(self, quantity: Quantity, seeds: int, confidence: float) -> bool:
+        """Whether that many seeds would probably judge the quantity."""
+        if not isinstance(quantity, Mean | Ratio):
+            return False
+        value = quantity.estimate(confidence).value
+        bounds = [b for b in (self.low, self.high) if math.isfinite(b)]
+        if not self.low < value < self.high:
+            bounds = [min(bounds, key=lambda bound: abs(bound - value))]
+        return all(quantity.tells(bound, seeds, confidence) for bound in bounds)
+
+
+def above(threshold: float, quantity: str, **options: Any) -> Criterion:
+    """The quantity is above the threshold."""
+    return Criterion(quantity, low=threshold, **options)
+
+
+def below(threshold: float, quantity: str, **options: Any) -> Criterion:
+    """The quantity is below the threshold."""
+    return Criterion(quantity, high=threshold, **options)
+
+
+def at_least(threshold: float, quantity: str, **options: Any) -> Criterion:
+    """The quantity is the threshold or above."""
+    return Criterion(quantity, low=threshold, strict=False, **options)
+
+
+def at_most(threshold: float, quantity: str, **options: Any) -> Criterion:
+    """The quantity is the threshold or below."""
+    return Criterion(quantity, high=threshold, strict=False, **options)
+
+
+def between(low: float, high: float, quantity: str, **options: Any) -> Criterion:
+    """The quantity is from `low` to `high`."""
+    return Criterion(quantity, low, high, strict=False, **options)
+
+
+class Rule:
+    """What decides a claim: criteria that must all hold, each in all of its cases.
+
+    Args:
+        *criteria: one for each quantity that the claim's check returns, in the same order.
+        parts: whether criteria and cases are parts of the sentence, so that it can hold in part.
+    """
+
+    def __init__(self, *criteria: Criterion, parts: bool = False) -> None:
+        for c in criteria:
+            if c.low > c.high or (math.isinf(c.low) and math.isinf(c.high)):
+                raise ValueError(f"no value could decide {c.words!r}: give low < high")
+        self.criteria, self.parts = criteria, parts
+
+    @property
+    def words(self) -> str:
+        """The rule in a sentence."""
+        text = "; and ".join(criterion.words for criterion in self.criteria)
+        return text + (". Partly if some of these hold and others fail" if self.parts else "")
+
+    def row(self) -> dict[str, Any]:
+        """The rule as data, for JSON."""
+        found = [asdict(c) for c in self.criteria]
+        for criterion in found:
+            for name in ("low", "high"):
+                criterion[name] = criterion[name] if math.isfinite(criterion[name]) else None
+        return {"words": self.words, "parts": self.parts, "criteria": found}
+
+
+class NotMeasuredError(Exception):
+    """The runs lack what a check compares; the message says what."""
+
+
+Cases = Quantity | Mapping[str, Quantity]
+"""A quantity, or one for each case by its name."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What the check of a claim returns: the quantities of the rule's criteria, and a note."""
+
+    quantities: Sequence[Cases]
+    note: str = ""
+
+
+def measured(*quantities: Cases, note: str = "") -> Measurement:
+    """The quantities of a rule's criteria, in their order."""
+    return Measurement(quantities, note)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One case of one criterion: what was measured, and whether it holds."""
+
+    criterion: Criterion
+    case: str
+    quantity: Quantity
+    estimate: Estimate
+    status: Status
+
+    @property
+    def measures(self) -> str:
+        return f"{self.criterion.quantity}, {self.case}" if self.case else self.criterion.quantity
+
+
+def judge(rule: Rule, found: Measurement, confidence: float, enough: bool = True) -> list[Outcome]:
+    """Every case of every criterion; without `enough` seeds, what was sampled is open."""
+    if len(found.quantities) != len(rule.criteria):
+        raise AssertionError(f"{len(found.quantities)} quantities for {rule.words!r}")
+    outcomes = []
+    for criterion, cases in zip(rule.criteria, found.quantities, strict=True):
+        by_case = cases if isinstance(cases, Mapping) else {"": cases}
+        if not by_case:
+            raise NotMeasuredError(f"nothing was run of {criterion.quantity}")
+        for case, quantity in by_case.items():
+            estimate = quantity.estimate(confidence)
+            decided = enough or isinstance(quantity, Exact)
+            status = criterion.judge(estimate) if decided else "open"
+            outcomes.append(Outcome(criterion, case, quantity, estimate, status))
+    return outcomes
+
+
+def verdict_of(rule: Rule, outcomes: Sequence[Outcome]) -> Verdict:
+    """The verdict on a claim from its outcomes."""
+    statuses = []
+    for criterion in rule.criteria:
+        cases = [outcome.status for outcome in outcomes if outcome.criterion is criterion]
+        statuses += [_majority(cases)] if criterion.most else cases
+    if all(status == "holds" for status in statuses):
+        return "reproduced"
+    if "fails" not in statuses:
+        return "inconclusive"
+    if not rule.parts:
+        return "not reproduced"
+    if "holds" in statuses:
+        return "partly"
+    return "inconclusive" if "open" in statuses else "not reproduced"
+
+
+def _majority(cases: Sequence[Status]) -> Status:
+    if 2 * cases.count("holds") > len(cases):
+        return "holds"
+    return "fails" if 2 * cases.count("fails") >= len(cases) else "open"
+
+
+def seeds_needed(outcomes: Sequence[Outcome], seeds: int, paper: int) -> int | None:
+    """The number of seeds that would probably close what is open; None if no look would."""
+    confidence, needed = confidence_of(paper), 0
+    for outcome in outcomes:
+        if outcome.status == "open":
+            later = (n for n in looks(paper) if n > seeds)
+            tells = (n for n in later if outcome.criterion.tells(outcome.quantity, n, confidence))
+            first = next(tells, None)
+            if first is None:
+                return None
+            needed = max(needed, first)
+    return needed or None
+
+
+def headline(outcomes: Sequence[Outcome]) -> Outcome:
+    """The outcome to show first: one that fails, else one that is open, else the closest call."""
+    order: dict[Status, int] = {"fails": 0, "open": 1, "holds": 2}
+    return min(outcomes, key=lambda outcome: (order[outcome.status], _margin(outcome)))
+
+
+def _margin(outcome: Outcome) -> float:
+    """How far inside its thresholds the interval ends; NaN sorts as nothing known."""
+    low, high = outcome.estimate.low, outcome.estimate.high
+    margin = min(low - outcome.criterion.low, outcome.criterion.high - high)
+    return margin if not math.isnan(margin) else -math.inf
+
