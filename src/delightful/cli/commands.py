@@ -103,7 +103,12 @@ COMMANDS = {
         "check the paper's claims on what has been run",
         "experiments:show_claims",
         "delightful claims gate bandit/faster",
-        {**_names("experiments or claims"), **_PLAN, **_JSON},
+        {
+            **_names("experiments or claims"),
+            **_PLAN,
+            "--explain": {"action": "store_true", "help": "print the rule that decides each claim"},
+            **_JSON,
+        },
         ("claims",),
     ),
     "report": Command(

@@ -12,15 +12,23 @@ from rich.text import Text
 from delightful.cli import options as given
 from delightful.cli.printing import print_json, wrapped
 from delightful.lab.cells import Cell, Plan, Sweep
+from delightful.lab.decisions import Decision, counts, decide_all
+from delightful.lab.drawing import NothingToDrawError, draw
 from delightful.lab.errors import LabError, unknown
-from delightful.lab.experiment import VERDICTS, Claim, Figure
+from delightful.lab.experiment import Claim, Figure
 from delightful.lab.progress import run_missing
-from delightful.lab.rendering import claim_paragraphs, claims_markdown, on_smoke
+from delightful.lab.rendering import LEGEND, claim_paragraphs, claims_markdown, on_smoke
 from delightful.lab.report import write_report
-from delightful.lab.results import Decision, NothingToDrawError, decide, draw, plan_for, usable
+from delightful.lab.selection import plan_for, usable
 from delightful.lab.store import Store, to_parquet, write_whole, writing
 
-_COLOURS = {"reproduced": "green", "partly": "yellow", "not reproduced": "red", "not run": "dim"}
+_COLOURS = {
+    "reproduced": "green",
+    "partly": "yellow",
+    "not reproduced": "red",
+    "inconclusive": "blue",
+    "not run": "dim",
+}
 
 
 def run_sweeps(options: Namespace) -> None:
@@ -69,11 +77,11 @@ def reproduce(options: Namespace) -> None:
 def show_claims(options: Namespace) -> None:
     claims: list[Claim] = given.pick(options.names, "claims", "claim or experiment")
     store, plan = given.store_of(options), given.plan_of(options)
-    decisions = [decide(claim, store, plan, options.scale) for claim in claims]
+    decisions = decide_all(claims, store, plan, options.scale)
     if options.json:
-        print_json({"claims": [d.row() for d in decisions], "counts": _counts(decisions)})
+        print_json({"claims": [d.row() for d in decisions], "counts": counts(decisions)})
     else:
-        print_claims(decisions)
+        print_claims(decisions, options.explain)
 
 
 def make_report(options: Namespace) -> None:
@@ -84,14 +92,15 @@ def report(options: Namespace, store: Store, plan: Plan) -> list[Decision]:
     """Write the report of --out; the claims in it."""
     chosen = given.experiments(options.names)
     folder = Path(options.out) if options.out else store.path / "report"
-    decisions = [decide(c, store, plan, options.scale) for e in chosen for c in e.claims]
+    claims = [claim for experiment in chosen for claim in experiment.claims]
+    decisions = decide_all(claims, store, plan, options.scale)
     drawn = []
     for figure in (f for e in chosen for f in e.figures if not f.panel):
         its_plan = plan_for(figure.sweep, store, plan, options.scale)
         if figure.sweep is None or usable(figure.sweep, its_plan, store):
             with contextlib.suppress(NothingToDrawError):  # of runs that --method or --set changed
                 drawn.append(draw(figure, store, its_plan, folder / "figures", plan))
-    page = write_report(folder, chosen, decisions, drawn, _counts(decisions))
+    page = write_report(folder, chosen, decisions, drawn, counts(decisions))
     rows = json.dumps([decision.row() for decision in decisions], indent=1, ensure_ascii=False)
     with writing(folder):
         write_whole(folder / "claims.md", claims_markdown(decisions).encode())
@@ -116,23 +125,21 @@ def export(options: Namespace) -> None:
     print(f"{table.height} rows written to {out}")
 
 
-def _counts(decisions: list[Decision]) -> dict[str, int]:
-    verdicts = [d.finding.verdict for d in decisions]
-    return {verdict: verdicts.count(verdict) for verdict in VERDICTS}
-
-
-def print_claims(decisions: list[Decision]) -> None:
+def print_claims(decisions: list[Decision], explain: bool = False) -> None:
     """A paragraph per claim, and how many have each verdict."""
     console = Console(highlight=False, soft_wrap=True)
     for decision in decisions:
-        verdict = decision.finding.verdict
+        verdict = decision.verdict
         heading = Text.assemble((decision.claim.id, "bold"), "  ", (verdict, _COLOURS[verdict]))
         console.print(heading)
-        for start, text in claim_paragraphs(decision):
+        for start, text in claim_paragraphs(decision, explain):
             print(wrapped(f"  {start}", text))
         print()
-    counts = ", ".join(f"{n} {verdict}" for verdict, n in _counts(decisions).items() if n)
-    print(wrapped("", f"{len(decisions)} claims: {counts}"))
+    by_verdict = counts(decisions)
+    words = ", ".join(f"{n} {verdict}" for verdict, n in by_verdict.items() if n)
+    print(wrapped("", f"{sum(by_verdict.values())} claims: {words}"))
+    if explain:
+        print(wrapped("", f"{LEGEND}."))
     if on_smoke(decisions):
         print(wrapped("", "The smoke scale is a few steps; verdicts on its runs mean nothing."))
 

@@ -9,8 +9,8 @@ from typing import Any
 from delightful.lab.cells import Cell, Plan, Sweep
 from delightful.lab.errors import LabError, unknown
 from delightful.lab.experiment import Experiment
-from delightful.lab.results import usable
 from delightful.lab.runners import cores
+from delightful.lab.selection import usable
 from delightful.lab.store import Store
 from delightful.paper import EXPERIMENTS
 from delightful.weights import find_method

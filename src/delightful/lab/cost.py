@@ -28,9 +28,7 @@ def estimate(
     return _START + total / max(1, min(workers, len(to_run))), source
 
 
-def core_seconds(
-    to_run: Sequence[Cell], done: Sequence[Cell], store: Store
-) -> tuple[float, bool]:
+def core_seconds(to_run: Sequence[Cell], done: Sequence[Cell], store: Store) -> tuple[float, bool]:
     """Seconds of one core for what is left of some cells; whether all rests on cells timed here."""
     ratios = defaultdict(list)  # of the time here to that on the reference machine
     for cell in done:

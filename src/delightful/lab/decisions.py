@@ -7,11 +7,12 @@ from typing import Any
 
 from delightful.lab import cost
 from delightful.lab.cells import Cell, Plan
-from delightful.lab.experiment import Claim, NotMeasuredError, Reading, command
+from delightful.lab.experiment import Claim, Reading, command
 from delightful.lab.selection import damage, plan_for, table_of
 from delightful.lab.store import Store
 from delightful.lab.verdicts import (
     VERDICTS,
+    NotMeasuredError,
     Outcome,
     Verdict,
     confidence_of,
@@ -135,7 +136,9 @@ def _decide(
     if sweep is None:
         found = claim.check()
         outcomes = judge(claim.rule, found, 0.95)
-        return Decision(claim, reading, plan, verdict_of(claim.rule, outcomes), outcomes, found.note)
+        return Decision(
+            claim, reading, plan, verdict_of(claim.rule, outcomes), outcomes, found.note
+        )
     plan = plan_for(sweep, store, plan, scale)
     if harm := damage(sweep, plan, store):
         return Decision(claim, reading, plan, note=harm)

@@ -8,9 +8,10 @@ from pathlib import Path
 from delightful.lab import style
 from delightful.lab.cells import Plan
 from delightful.lab.errors import LabError
-from delightful.lab.experiment import Figure, NotMeasuredError, command
+from delightful.lab.experiment import Figure, command
 from delightful.lab.selection import table_of
 from delightful.lab.store import Store, cannot_write, write_whole
+from delightful.lab.verdicts import NotMeasuredError
 
 LONGEST_NAME = 100  # characters of a figure's file name, before a digest of what is cut off
 

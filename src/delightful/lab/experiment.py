@@ -179,4 +179,3 @@ def command(verb: str, target: str, plan: Plan) -> str:
 
 def _first_paragraph(function: Callable[..., Any]) -> str:
     return " ".join((function.__doc__ or "").partition("\n\n")[0].split())
-

@@ -37,7 +37,7 @@ def run_missing(cells: Sequence[Cell], store: Store, workers: int) -> int:
         named(prepare)()
     seconds, source = cost.estimate(to_run, done, store, workers)
     console.print(
-        f"{len(to_run)} cells to run, {len(done)} done already: about {_duration(seconds)} "
+        f"{len(to_run)} cells to run, {len(done)} done already: about {duration(seconds)} "
         f"on {min(workers, len(to_run))} processes ({source})"
     )
     store.log("start", cells=len(to_run), workers=workers, estimate=round(seconds, 1))
@@ -97,7 +97,7 @@ def _run(
             f"{', '.join(map(str, broken[:3]))}{' and more' if len(broken) > 3 else ''}; "
             "the others are kept."
         )
-    console.print(f"{len(outlook.finished)} cells in {_duration(outlook.elapsed)}")
+    console.print(f"{len(outlook.finished)} cells in {duration(outlook.elapsed)}")
     sys.stderr.flush()
 
 
@@ -148,10 +148,11 @@ class Outlook:
             self._seen = progress, self.elapsed
         progress, elapsed = self._seen
         whole = (self._first * self._estimate + elapsed) / (self._first + progress)
-        return f"about {_duration((1 - progress) * whole)} left"
+        return f"about {duration((1 - progress) * whole)} left"
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Seconds in words."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     if seconds < 5400:

@@ -2,77 +2,103 @@
 
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING, NamedTuple
 
-if TYPE_CHECKING:
-    from delightful.lab.results import Decision
+from delightful.lab.decisions import Decision, shown
+from delightful.lab.progress import duration
+from delightful.lab.verdicts import VERDICTS, Outcome, headline
 
-
-class Columns(NamedTuple):
-    """What every table of claims shows of a decision."""
-
-    sentence: str
-    paper: str
-    here: str
-    verdict: str
-    command: str
+LEGEND = "; ".join(f"{verdict}: {meaning}" for verdict, meaning in VERDICTS.items())
 
 
-def columns(decision: "Decision") -> Columns:
-    """The texts of a decision, without markup."""
-    claim, finding = decision.claim, decision.finding
-    here = f"{finding.measures}: {finding.text}" if finding.measures else ""
-    here += f" ({finding.note})" if finding.note else ""
-    sentence = f"{claim.sentence} ({claim.where})"
-    return Columns(sentence, claim.paper, here, finding.verdict, decision.command)
+def found(decision: Decision) -> str:
+    """What was measured, the closest call first; and what would decide it, if nothing does yet."""
+    if not decision.outcomes:
+        return decision.note
+    first = headline(decision.outcomes)
+    words = [f"{first.measures}: {shown(first)}"]
+    others = [outcome for outcome in decision.outcomes if outcome is not first]
+    if others:
+        words.append("; ".join(_beside(first, other) for other in others))
+    words += [text for text in (decision.note, outlook(decision)) if text]
+    return ". ".join(words)
 
 
-def on_smoke(decisions: "Sequence[Decision]") -> bool:
+def _beside(first: Outcome, other: Outcome) -> str:
+    """Another outcome in short: its case alone, where it is of the same quantity."""
+    name = other.case if other.criterion is first.criterion else other.measures
+    return f"{name}: {shown(other)}, {other.status}"
+
+
+def basis(decision: Decision) -> str:
+    """The runs and the confidence of the intervals: over 3 seeds at quick scale, 99.4% intervals."""
+    if not decision.seeds:
+        return "exact" if decision.reading.sweep is None else ""
+    assert decision.confidence is not None
+    reading = f"{decision.reading}; " if str(decision.reading) else ""
+    return (
+        f"{reading}{decision.seeds} seeds at {decision.plan.scale} scale, "
+        f"{100 * decision.confidence:.3g}% intervals"
+    )
+
+
+def outlook(decision: Decision) -> str:
+    """How many seeds would probably decide an inconclusive claim, and what they cost."""
+    if decision.verdict != "inconclusive":
+        return ""
+    if decision.needed is None or decision.seconds is None:
+        return "no affordable number of seeds would probably decide it"
+    return (
+        f"{decision.needed} seeds would probably decide it: "
+        f"{duration(decision.seconds)} of one core here"
+    )
+
+
+def on_smoke(decisions: Sequence[Decision]) -> bool:
     """Whether any verdict is on runs of a few steps, which cannot support one."""
-    return any(decision.runs and decision.plan.scale == "smoke" for decision in decisions)
+    return any(decision.seeds and decision.plan.scale == "smoke" for decision in decisions)
 
 
-def claim_paragraphs(decision: "Decision") -> list[tuple[str, str]]:
+def claim_paragraphs(decision: Decision, explain: bool = False) -> list[tuple[str, str]]:
     """A decision for the terminal, below its id and verdict: what stands before each paragraph,
     and the paragraph."""
-    claim, finding = decision.claim, decision.finding
-    interval = "" if finding.low is None else " (95% interval)"
-    here = f"{finding.measures}: {finding.text}" if finding.measures else ""
+    claim = decision.claim
     lines = [("", f"{claim.sentence} ({claim.where})"), ("paper: ", claim.paper)]
-    lines += [(f"here{interval}: ", here), ("note: ", finding.note)]
+    lines += [("here: ", found(decision)), ("runs: ", basis(decision))]
+    lines += [("rule: ", claim.rule.words)] if explain else []
+    if explain and len(claim.readings) > 1:
+        lines += [("reading: ", claim.readings[0].stands)]
     lines += [("$ ", command) for command in decision.command.split(" && ")]
     return [(start, text) for start, text in lines if text]
 
 
-def claims_markdown(decisions: "Sequence[Decision]") -> str:
-    """The claims as a Markdown table, as README and docs show it."""
+def claims_markdown(decisions: Sequence[Decision]) -> str:
+    """The claims as a Markdown table, as the docs show it, with the legend of verdicts."""
     lines = [
-        "| the paper says | paper | here, with 95% interval | verdict | command |",
-        "|---|---|---|---|---|",
+        LEGEND + ".",
+        "",
+        "| the paper says | paper | here | verdict | rule | runs | command |",
+        "|---|---|---|---|---|---|---|",
     ]
     for decision in decisions:
-        *cells, command = columns(decision)
+        claim = decision.claim
+        cells = [f"{claim.sentence} ({claim.where})", claim.paper, found(decision)]
+        cells += [decision.verdict, claim.rule.words, basis(decision)]
         texts = [cell.replace("|", "\\|").replace("*", "\\*") for cell in cells]
-        lines.append(f"| {' | '.join(texts)} | `{command}` |")
+        lines.append(f"| {' | '.join(texts)} | `{decision.command}` |")
     return "\n".join(lines) + "\n"
 
 
-def claim_html(decision: "Decision") -> str:
+def claim_html(decision: Decision) -> str:
     """A claim as an article of the report."""
-    claim, finding = decision.claim, decision.finding
-    seeds = f", over {decision.runs} seeds at {decision.plan.scale} scale" if decision.runs else ""
-    found = (
-        f'<p>{escape(finding.measures)}: <span class="value">{escape(finding.text)}</span>{seeds} '
-        f'<span class="dim">(paper: {escape(claim.paper)})</span></p>'
-        if finding.measures
-        else ""
-    )
-    note = f'<p class="dim">{escape(finding.note)}</p>' if finding.note else ""
+    claim = decision.claim
+    about = f'<p class="dim">{escape(basis(decision))}</p>' if basis(decision) else ""
     return (
-        f'<article class="claim {finding.verdict.replace(" ", "-")}" '
-        f'data-verdict="{finding.verdict}" id="{claim.id}">\n'
+        f'<article class="claim {decision.verdict.replace(" ", "-")}" '
+        f'data-verdict="{decision.verdict}" id="{claim.id}">\n'
         f'<header><span class="dim">{escape(claim.id)} · {escape(claim.where)}</span>'
-        f'<span class="verdict">{finding.verdict}</span></header>\n'
-        f"<p>{escape(claim.sentence)}</p>\n{found}{note}\n"
+        f'<span class="verdict">{decision.verdict}</span></header>\n'
+        f"<p>{escape(claim.sentence)}</p>\n<p>{escape(found(decision))} "
+        f'<span class="dim">(paper: {escape(claim.paper)})</span></p>{about}'
+        f'<p class="dim">rule: {escape(claim.rule.words)}</p>\n'
         f'<p class="dim"><code>{escape(decision.command)}</code></p></article>'
     )

@@ -9,9 +9,10 @@ from string import Template
 
 import delightful
 from delightful.lab.config import choices
+from delightful.lab.decisions import Decision
+from delightful.lab.drawing import Drawn
 from delightful.lab.experiment import Experiment
 from delightful.lab.rendering import claim_html, on_smoke
-from delightful.lab.results import Decision, Drawn
 from delightful.lab.store import cannot_write, write_whole
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from delightful.lab.experiment import NotMeasuredError
+from delightful.lab.verdicts import NotMeasuredError
 from delightful.weights import parse_method
 
 

@@ -250,4 +250,3 @@ def _margin(outcome: Outcome) -> float:
     low, high = outcome.estimate.low, outcome.estimate.high
     margin = min(low - outcome.criterion.low, outcome.criterion.high - high)
     return margin if not math.isnan(margin) else -math.inf
-

@@ -6,7 +6,7 @@ at the step nearest to where our runs end, and at most twice or half of it.
 
 import polars as pl
 
-from delightful.lab.experiment import NotMeasuredError
+from delightful.lab.verdicts import NotMeasuredError
 from delightful.paper.control import public_scores
 from delightful.paper.control.scores import RETURN
 

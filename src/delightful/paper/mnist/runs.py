@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 from delightful.lab.cells import DEFAULT
-from delightful.lab.experiment import NotMeasuredError
+from delightful.lab.verdicts import NotMeasuredError
 from delightful.lab.tables import at_end, by_option, seeds_by_steps, varying, with_role
 
 Errors = dict[float, np.ndarray]

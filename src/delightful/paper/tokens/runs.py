@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from delightful.agents.tokens.config import TokensConfig
-from delightful.lab.experiment import NotMeasuredError
+from delightful.lab.verdicts import NotMeasuredError
 from delightful.lab.tables import at_end, seeds_by_steps, varying
 from delightful.paper.tokens.sweep import SETTINGS
 

@@ -5,7 +5,9 @@ from typing import Any
 import numpy as np
 
 from delightful import theory
-from delightful.lab.experiment import ClaimBook, Finding, found
+from delightful.lab.experiment import ClaimBook
+from delightful.lab.quantities import Exact
+from delightful.lab.verdicts import Measurement, Rule, above, at_most, below, measured
 from delightful.weights import score_weight
 
 claims = ClaimBook("contexts")
@@ -20,8 +22,8 @@ def _contexts(N: int, draws: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray
     return p, 10 ** rng.uniform(-2, 2, (draws, N))
 
 
-@claims.add("Section 4.2", paper="0")
-def weights() -> Finding:
+@claims.add("Section 4.2", paper="0", rule=below(1e-12, "largest error of E[g] = c(p)·v"))
+def weights() -> Measurement:
     """With b = 0 the population gradients weight contexts by 1 (CE), p (PG) and p·σ(−log p/η)
     (DG)."""
     worst = 0.0
@@ -36,11 +38,15 @@ def weights() -> Finding:
         for method, (options, c) in cases.items():
             omega = score_weight(np.log(policy), np.eye(7)[0], method=method, **options)
             worst = max(worst, np.abs(theory.expected_gradient(policy, omega) - c * v).max())
-    return found("largest error of E[g] = c(p)·v", worst, worst < 1e-12)
+    return measured(Exact(worst))
 
 
-@claims.add("Lemma 1", paper="≤ 1")
-def greedy() -> Finding:
+@claims.add(
+    "Lemma 1",
+    paper="≤ 1",
+    rule=at_most(1 + 1e-12, "best random direction's gain over the lemma's"),
+)
+def greedy() -> Measurement:
     """Under a normalized step, c ∝ p maximizes Δ(Σp) and c ∝ 1 maximizes Δ(Σ log p).
 
     The best of 10,000 random directions for each of 100 problems, over the lemma's maximiser.
@@ -57,11 +63,19 @@ def greedy() -> Finding:
             theory.arithmetic_gain(c, p, a).max() / theory.arithmetic_gain(p, p, a),
             theory.log_gain(c, a).max() / theory.log_gain(np.ones(5), a),
         )
-    return found("best random direction's gain over the lemma's", best, best <= 1 + 1e-12)
+    return measured(Exact(best))
 
 
-@claims.add("Section 4.2", paper="grows up to p = 1")
-def self_reinforcing() -> Finding:
+@claims.add(
+    "Section 4.2",
+    paper="grows up to p = 1",
+    rule=Rule(
+        above(0, "smallest rise of PG's coefficient p on v"),
+        above(0.99, "p at which ‖∇p‖ peaks (K = 10)"),
+        parts=True,
+    ),
+)
+def self_reinforcing() -> Measurement:
     """Since ∇p = p·v, improving an easy context makes its gradient larger, attracting even more
     budget next step.
 
@@ -70,13 +84,12 @@ def self_reinforcing() -> Finding:
     p = np.linspace(0.001, 0.999, 999)
     norm = [q * np.linalg.norm(theory.scores(theory.symmetric_policy(10, 1 - q))[0]) for q in p]
     peak = float(p[int(np.argmax(norm))])
-    grows = bool(np.all(np.diff([_coefficient(q) for q in p]) > 0))
+    rise = float(np.diff([_coefficient(q) for q in p]).min())
     note = (
         "PG's coefficient p on v grows throughout, but v shrinks: the gradient p·v of an easy "
         "context, p > ½, becomes smaller as it improves"
     )
-    holds = grows and peak > 0.99
-    return found("p at which ‖∇p‖ peaks (K = 10)", peak, holds, partly=grows, note=note)
+    return measured(Exact(rise), Exact(peak), note=note)
 
 
 def _coefficient(p: float) -> float:
@@ -88,8 +101,8 @@ def _coefficient(p: float) -> float:
     return float(mean[0] / theory.scores(policy)[0][0])
 
 
-@claims.add("Lemma 3", paper="> 0")
-def cosine_monotone() -> Finding:
+@claims.add("Lemma 3", paper="> 0", rule=above(0, "smallest fall of C² per step away from r = 1"))
+def cosine_monotone() -> Measurement:
     """C(r) = cos(r·v₁ + v₂, v₁ + v₂) is uniquely maximized at r = 1 and strictly decreasing as r
     moves away from 1."""
     r = np.concatenate([np.geomspace(0.01, 1, 200), np.geomspace(1, 100, 200)[1:]])
@@ -99,11 +112,19 @@ def cosine_monotone() -> Finding:
         gap = theory.context_gap(c, a)
         steps = np.concatenate([-np.diff(gap[:200]), np.diff(gap[199:])])
         smallest = min(smallest, float(steps.min()))
-    return found("smallest fall of C² per step away from r = 1", smallest, smallest > 0)
+    return measured(Exact(smallest))
 
 
-@claims.add("Section 4.2, App. C.6", paper="> 0")
-def monotone_weight() -> Finding:
+@claims.add(
+    "Section 4.2, App. C.6",
+    paper="> 0",
+    rule=Rule(
+        above(0, "smallest step of h over p in (0, 1]"),
+        below(0, "largest step of the gate over p in (0, 1]"),
+        parts=True,
+    ),
+)
+def monotone_weight() -> Measurement:
     """h(p) = p·σ(−log p/η) is increasing for η > ½, and the gate is decreasing in p."""
     p = np.linspace(1e-4, 1, 5001)
     rise = min(
@@ -114,37 +135,43 @@ def monotone_weight() -> Finding:
     gate_rise = max(np.diff(theory.dg_weight(p, eta) / p).max() for eta in _TEMPERATURES)
     low = np.diff(theory.dg_weight(p, 0.4)).min()
     note = f"at η = 0.4 the smallest step is {low:.2g}: h falls near p = 1"
-    measures = "smallest step of h over p in (0, 1]"
-    return found(measures, float(rise), bool(rise > 0 and gate_rise < 0), note=note)
+    return measured(Exact(rise), Exact(gate_rise), note=note)
 
 
-@claims.add("Proposition 2", paper="> 0")
-def two_contexts() -> Finding:
+_CLOSER = above(0, "smallest share of PG's 1 − cos² that DG removes")
+
+
+@claims.add("Proposition 2", paper="> 0", rule=_CLOSER)
+def two_contexts() -> Measurement:
     """For N = 2, p₁ ≠ p₂ and η > ½, DG's expected direction is strictly closer to the cross-entropy
     oracle than PG's."""
-    p, a = _contexts(2, 100_000)
-    return _closer(p, a)
+    return measured(_removed(*_contexts(2, 100_000)))
 
 
-@claims.add("Proposition 4", paper="> 0")
-def any_contexts() -> Finding:
+@claims.add("Proposition 4", paper="> 0", rule=_CLOSER)
+def any_contexts() -> Measurement:
     """The same for any number of contexts N ≥ 2 whose p are not all equal."""
-    findings = [_closer(*_contexts(N, 2000)) for N in (3, 10, 50)]
-    return min(findings, key=lambda finding: finding.value)
+    return measured({f"N = {N}": _removed(*_contexts(N, 2000)) for N in (3, 10, 50)})
 
 
-def _closer(p: np.ndarray, a: np.ndarray) -> Finding:
+def _removed(p: np.ndarray, a: np.ndarray) -> Exact:
     """How much of PG's 1 − cos² DG takes away, at least."""
     pg = theory.context_gap(p, a)
     kept = [np.max(theory.context_gap(theory.dg_weight(p, eta), a) / pg) for eta in _TEMPERATURES]
-    least = 1 - float(max(kept))
-    return found("smallest share of PG's 1 − cos² that DG removes", least, least > 0)
+    return Exact(1 - float(max(kept)))
 
 
-@claims.add("Appendix C.6", paper="> 0")
-def path() -> Finding:
+@claims.add(
+    "Appendix C.6",
+    paper="> 0",
+    rule=Rule(
+        above(0, "smallest slope of cos² along the path, up to a factor"),
+        below(0, "largest change of 1 − cos² over a small step along it"),
+    ),
+)
+def path() -> Measurement:
     """Along c(t) = p·σ(−log p/η)^t from PG to DG, the squared cosine strictly increases."""
-    smallest, agree = np.inf, True
+    smallest, largest = np.inf, -np.inf
     for i, (p, a) in enumerate(zip(*_contexts(6, 500), strict=True)):
         eta = _TEMPERATURES[i % len(_TEMPERATURES)]
         for t in (0.0, 0.3, 0.7, 0.99):
@@ -152,15 +179,20 @@ def path() -> Finding:
             before, after = (
                 theory.context_gap(theory.path_weight(p, s, eta), a) for s in (t, t + 1e-3)
             )
-            agree &= bool(slope > 0 and after < before)
-            smallest = min(smallest, slope)
-    return found(
-        "smallest slope of cos² along the path, up to a factor", smallest, smallest > 0 and agree
-    )
+            smallest, largest = min(smallest, slope), max(largest, after - before)
+    return measured(Exact(smallest), Exact(largest))
 
 
-@claims.add("Appendix C.6", paper="open")
-def low_temperature() -> Finding:
+@claims.add(
+    "Appendix C.6",
+    paper="open",
+    rule=Rule(
+        below(0, "smallest step of h over p in [0.9, 1] at η = 0.4"),
+        above(0, "largest η with a counterexample"),
+        parts=True,
+    ),
+)
+def low_temperature() -> Measurement:
     """For η ≤ ½ the weight function can be non-monotone near p = 1, and Proposition 2 may fail.
 
     Search N = 2 and N = 3 for contexts where DG is further from cross-entropy than PG.
@@ -170,15 +202,14 @@ def low_temperature() -> Finding:
     )
     excess, p, a = theory.direction_counterexample(0.2)
     three = max(_worst_of_three(eta) for eta in (0.26, 0.3, 0.4, 0.499))
-    falls = np.diff(theory.dg_weight(np.linspace(0.9, 1, 101), 0.4)).min() < 0
+    step = float(np.diff(theory.dg_weight(np.linspace(0.9, 1, 101), 0.4)).min())
     note = (
         f"at η = 0.2, p = ({p[0]:.9g}, {p[1]:.9g}) and ‖v‖² = ({a[0]:.3g}, 1) DG's 1 − cos² is "
         f"{1 + excess:.3g} times PG's; from ¼ to ½ none was found (N = 3: largest ratio "
         f"{three:.4g}). Near p = 1, DG multiplies PG's log-ratio by 1 − 1/(2η), which exceeds 1 in "
         "size below η = ¼"
     )
-    holds = bool(falls) and largest > 0
-    return found("largest η with a counterexample", largest, holds, note=note)
+    return measured(Exact(step), Exact(largest), note=note)
 
 
 def _worst_of_three(eta: float) -> float:

@@ -6,10 +6,11 @@ import polars as pl
 
 from delightful.agents.control.config import LEAST_WEIGHT, ControlConfig
 from delightful.lab import style
-from delightful.lab.experiment import Drawing, FigureBook, NotMeasuredError
+from delightful.lab.experiment import Drawing, FigureBook
 from delightful.lab.plotting import along, label, line, methods
 from delightful.lab.statistics import t_interval
 from delightful.lab.tables import by_step, means
+from delightful.lab.verdicts import NotMeasuredError
 from delightful.paper.control import scores, sweep
 from delightful.paper.control.scores import RETURN
 from delightful.weights import METHODS
