@@ -63,8 +63,9 @@ _SET: Options = {
 _PLAN: Options = {
     **_STORE,
     "--scale": {
-        "choices": ("smoke", "quick", "paper"),
-        "help": "smoke: seconds, a test; quick: minutes; paper: the paper's seeds and steps "
+        "choices": ("smoke", "brief", "quick", "paper"),
+        "help": "smoke: seconds, a test; brief: the least that shows a figure of the main text; "
+        "quick: minutes; paper: the paper's seeds and steps "
         "(default: quick to run, the largest that the store can show to look at)",
     },
     "--seeds": {"type": int, "metavar": "N", "help": "seeds per config, instead of the scale's"},
@@ -118,10 +119,20 @@ COMMANDS = {
         {**_names("experiments"), **_PLAN, **_OUT},
     ),
     "reproduce": Command(
-        "run, draw, check and report",
-        "experiments:reproduce",
-        "delightful reproduce gate bandit contexts",
-        {**_names("experiments"), **_PLAN, **_WORKERS, **_OUT},
+        "run, draw, check and report, within a budget of time or at one scale",
+        "reproduce:run",
+        "delightful reproduce --budget 45m",
+        {
+            **_names("experiments"),
+            "--budget": {
+                "metavar": "TIME",
+                "help": "such as 90s, 10m, 8h, or none (default: 10m): main-text figures first, "
+                "then the appendices, then seeds for claims that are still open",
+            },
+            **_PLAN,
+            **_WORKERS,
+            **_OUT,
+        },
     ),
     "train": Command(
         "train one agent on a control task",

@@ -1,8 +1,6 @@
-"""Commands on experiments: run, figure, reproduce, claims, report, export; then bench and data."""
+"""Commands on experiments: run, figure, claims, report, export; then bench and data."""
 
-import contextlib
 import importlib
-import json
 from argparse import Namespace
 from pathlib import Path
 
@@ -11,16 +9,16 @@ from rich.text import Text
 
 from delightful.cli import options as given
 from delightful.cli.printing import print_json, wrapped
-from delightful.lab.cells import Cell, Plan, Sweep
+from delightful.lab.cells import Cell, Sweep
 from delightful.lab.decisions import Decision, counts, decide_all
-from delightful.lab.drawing import NothingToDrawError, draw
+from delightful.lab.drawing import draw
 from delightful.lab.errors import LabError, unknown
 from delightful.lab.experiment import Claim, Figure
 from delightful.lab.progress import run_missing
-from delightful.lab.rendering import LEGEND, claim_paragraphs, claims_markdown, on_smoke
-from delightful.lab.report import write_report
+from delightful.lab.rendering import LEGEND, claim_paragraphs, on_smoke
+from delightful.lab.reporter import Reporter
 from delightful.lab.selection import plan_for, usable
-from delightful.lab.store import Store, to_parquet, write_whole, writing
+from delightful.lab.store import to_parquet, write_whole, writing
 
 _COLOURS = {
     "reproduced": "green",
@@ -65,15 +63,6 @@ def draw_figures(options: Namespace) -> None:
         print(f"{figure.number}: {figure.title}", *(f"  {path}" for path in files), sep="\n")
 
 
-def reproduce(options: Namespace) -> None:
-    store, plan = given.store_of(options), given.plan_of(options)
-    sweeps = [s for e in given.experiments(options.names) for s in e.sweeps]
-    cells = given.runnable(sweeps, plan, store, options.names)
-    run_missing(cells, store, given.workers_of(options))
-    options.scale = plan.scale
-    print_claims(report(options, store, plan))
-
-
 def show_claims(options: Namespace) -> None:
     claims: list[Claim] = given.pick(options.names, "claims", "claim or experiment")
     store, plan = given.store_of(options), given.plan_of(options)
@@ -85,28 +74,10 @@ def show_claims(options: Namespace) -> None:
 
 
 def make_report(options: Namespace) -> None:
-    report(options, given.store_of(options), given.plan_of(options))
-
-
-def report(options: Namespace, store: Store, plan: Plan) -> list[Decision]:
-    """Write the report of --out; the claims in it."""
-    chosen = given.experiments(options.names)
+    store, plan = given.store_of(options), given.plan_of(options)
     folder = Path(options.out) if options.out else store.path / "report"
-    claims = [claim for experiment in chosen for claim in experiment.claims]
-    decisions = decide_all(claims, store, plan, options.scale)
-    drawn = []
-    for figure in (f for e in chosen for f in e.figures if not f.panel):
-        its_plan = plan_for(figure.sweep, store, plan, options.scale)
-        if figure.sweep is None or usable(figure.sweep, its_plan, store):
-            with contextlib.suppress(NothingToDrawError):  # of runs that --method or --set changed
-                drawn.append(draw(figure, store, its_plan, folder / "figures", plan))
-    page = write_report(folder, chosen, decisions, drawn, counts(decisions))
-    rows = json.dumps([decision.row() for decision in decisions], indent=1, ensure_ascii=False)
-    with writing(folder):
-        write_whole(folder / "claims.md", claims_markdown(decisions).encode())
-        write_whole(folder / "claims.json", rows.encode())
-    print(f"report: {page}")
-    return decisions
+    Reporter(given.experiments(options.names), store, plan, options.scale, folder).write()
+    print(f"report: {folder / 'report.html'}")
 
 
 def export(options: Namespace) -> None:

@@ -21,7 +21,7 @@ import numpy as np
 from delightful.lab.config import Config, canonical, change, has_method
 from delightful.lab.errors import LabError, install, unknown
 
-SCALES = ("smoke", "quick", "paper")
+SCALES = ("smoke", "brief", "quick", "paper")
 DEFAULT = "default"  # what a point varies that is on no grid
 
 Curves = Mapping[str, np.ndarray]
@@ -153,7 +153,7 @@ class Sweep:
     name: str  # "experiment/sweep"
     program: Program
     points: Callable[[str], list[Point]]  # of a scale
-    seeds: Mapping[str, int]  # by scale
+    seeds: Mapping[str, int]  # by scale; without "brief", it is at that scale as at quick
     needs: tuple[str, ...] = ()  # packages that running it imports, beyond the lab's
     extra: str = ""  # of this package, which installs them
     in_part: bool = False  # whether figures and claims can use a part of the runs
@@ -175,7 +175,8 @@ class Sweep:
     def cells(self, plan: Plan) -> list[Cell]:
         """The cells of a plan; a config that is on several grids is one cell."""
         self._check_changes(plan.changes)
-        points = self.points(plan.scale)
+        scale = plan.scale if plan.scale in self.seeds else "quick"
+        points = self.points(scale)
         if plan.methods:
             points = _with_methods(points, plan.methods)
         found: dict[tuple[Program, Config, str], dict[str, None]] = {}
@@ -187,7 +188,7 @@ class Sweep:
                 found.setdefault((program or self.program, changed, role), {})[varied] = None
         except ValueError as error:
             raise LabError(f"{error}.") from None
-        total = plan.seeds or self.seeds[plan.scale]
+        total = plan.seeds or self.seeds[scale]
         return [
             Cell(program, config, first, min(program.block, total - first), role, tuple(varied))
             for (program, config, role), varied in found.items()

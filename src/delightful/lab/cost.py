@@ -8,7 +8,7 @@ import functools
 import statistics
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -23,29 +23,32 @@ def estimate(
     to_run: Sequence[Cell], done: Sequence[Cell], store: Store, workers: int
 ) -> tuple[float, str]:
     """Seconds for what is left of some cells, and what the estimate is based on."""
-    total, known = core_seconds(to_run, done, store)
+    speed = Speed(done, store)
+    total = sum(map(speed.seconds, to_run))
+    known = all(cell.program.name in speed.measured for cell in to_run)
     source = "from cells timed here" if known else "from a reference machine and a speed test"
     return _START + total / max(1, min(workers, len(to_run))), source
 
 
-def core_seconds(to_run: Sequence[Cell], done: Sequence[Cell], store: Store) -> tuple[float, bool]:
-    """Seconds of one core for what is left of some cells; whether all rests on cells timed here."""
-    ratios = defaultdict(list)  # of the time here to that on the reference machine
-    for cell in done:
-        if entry := store.entry(cell):
-            ratios[cell.program.name].append(entry["seconds"] / guess(cell))
-    measured = {program: statistics.median(values) for program, values in ratios.items()}
-    known = all(cell.program.name in measured for cell in to_run)
-    factor = 1.0 if known else speed_factor()
-    total = 0.0
-    for cell in to_run:
-        rest = 1 - cell.share(store.unfinished(cell))
-        total += rest * guess(cell) * measured.get(cell.program.name, factor)
-    return total, known
+class Speed:
+    """How long cells take here, from those that have been run."""
+
+    def __init__(self, done: Iterable[Cell], store: Store) -> None:
+        self._store = store
+        ratios = defaultdict(list)  # of the time here to that on the reference machine
+        for cell in done:
+            if entry := store.entry(cell):
+                ratios[cell.program.name].append(entry["seconds"] / guess(cell))
+        self.measured = {name: statistics.median(values) for name, values in ratios.items()}
+
+    def seconds(self, cell: Cell) -> float:
+        """Seconds of one core for what is left of a cell."""
+        factor = self.measured.get(cell.program.name) or _speed_factor()
+        return (1 - cell.share(self._store.unfinished(cell))) * guess(cell) * factor
 
 
 @functools.cache
-def speed_factor() -> float:
+def _speed_factor() -> float:
     """How much slower than the reference machine this one is, by a short speed test."""
     return _speed_test() / _REFERENCE_SPEED_TEST
 

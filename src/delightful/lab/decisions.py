@@ -161,14 +161,16 @@ def _decide(
 def _with_need(decision: Decision, store: Store) -> Decision:
     """The decision with how many seeds would probably decide it, and what they cost."""
     sweep = decision.reading.sweep
-    assert sweep is not None and decision.seeds is not None
+    assert sweep is not None
+    assert decision.seeds is not None
     needed = seeds_needed(decision.outcomes, decision.seeds, sweep.seeds["paper"])
     if needed is None:
         return decision
     cells = whole_blocks(decision, needed)
     done = [cell for cell in cells if store.state(cell) == "done"]
-    rest = [cell for cell in cells if cell not in done]
-    return replace(decision, needed=needed, seconds=cost.core_seconds(rest, done, store)[0])
+    speed = cost.Speed(done, store)
+    seconds = sum(speed.seconds(cell) for cell in cells if cell not in done)
+    return replace(decision, needed=needed, seconds=seconds)
 
 
 def whole_blocks(decision: Decision, seeds: int) -> list[Cell]:

@@ -9,22 +9,30 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from delightful.lab import cost, runners
+from delightful.lab.budget import Budget
 from delightful.lab.cells import Cell, named
+from delightful.lab.duration import duration
 from delightful.lab.errors import BrokenRunError, LabError
 from delightful.lab.store import Store
 
 BETWEEN_UPDATES, BETWEEN_LINES = 1.0, 60.0  # seconds; lines where there is no terminal
 
 
-def run_missing(cells: Sequence[Cell], store: Store, workers: int) -> int:
-    """Run the cells that are missing or damaged, with progress on stderr; how many were run."""
+def run_missing(
+    cells: Sequence[Cell], store: Store, workers: int, budget: Budget | None = None
+) -> int:
+    """Run the cells that are missing or damaged, with progress on stderr; how many were run.
+
+    With a budget, cells run in the order given, and only those that it allows.
+    """
     console = Console(stderr=True, highlight=False, soft_wrap=True, markup=False)
     cells = list({cell.id: cell for cell in cells}.values())
     states = {cell.id: store.state(cell) for cell in cells}
     to_run = [cell for cell in cells if states[cell.id] != "done"]
-    # The first seeds of every config first, so that a stopped run has some of each config. Among
-    # these the long cells first, so that no worker idles at the end.
-    to_run.sort(key=lambda cell: (cell.first_seed, -cost.guess(cell)))
+    if budget is None:
+        # The first seeds of every config first, so that a stopped run has some of each config.
+        # Among these the long cells first, so that no worker idles at the end.
+        to_run.sort(key=lambda cell: (cell.first_seed, -cost.guess(cell)))
     done = [cell for cell in cells if states[cell.id] == "done"]
     for cell in to_run:
         if states[cell.id] == "damaged":
@@ -41,15 +49,21 @@ def run_missing(cells: Sequence[Cell], store: Store, workers: int) -> int:
         f"on {min(workers, len(to_run))} processes ({source})"
     )
     store.log("start", cells=len(to_run), workers=workers, estimate=round(seconds, 1))
-    _run(to_run, store, workers, console, seconds)
-    store.log("end", cells=len(to_run))
-    return len(to_run)
+    ran = _run(to_run, store, min(workers, len(to_run)), console, seconds, budget)
+    store.log("end", cells=ran)
+    return ran
 
 
 def _run(
-    cells: Sequence[Cell], store: Store, workers: int, console: Console, estimate: float
-) -> None:
+    cells: Sequence[Cell],
+    store: Store,
+    workers: int,
+    console: Console,
+    estimate: float,
+    budget: Budget | None,
+) -> int:
     outlook = Outlook(cells, store, workers, estimate)
+    allowed = cells if budget is None else budget.affordable(cells, store, outlook.skip)
     columns = (
         TextColumn("cells"),
         BarColumn(),
@@ -65,6 +79,7 @@ def _run(
 
             def update() -> str:
                 done, count, left = outlook.done(), outlook.count, outlook.left()
+                left = left if budget is None else f"{left}; {budget}"
                 bar.update(task, completed=done, count=count, left=left)
                 return f"{done:.0%}, {count} cells, {left}"
 
@@ -76,7 +91,7 @@ def _run(
                         console.print(line)
 
             threading.Thread(target=report, daemon=True).start()
-            for cell, outcome in runners.run(cells, store, workers):
+            for cell, outcome in runners.run(allowed, store, workers):
                 outlook.finished.add(cell.id)
                 if isinstance(outcome, BrokenRunError):
                     broken.append(cell)
@@ -99,6 +114,7 @@ def _run(
         )
     console.print(f"{len(outlook.finished)} cells in {duration(outlook.elapsed)}")
     sys.stderr.flush()
+    return len(outlook.finished)
 
 
 class Outlook:
@@ -117,6 +133,7 @@ class Outlook:
         self._total = sum(self._work.values())
         self._first = min(1.0, workers / len(cells))
         self._start = time.monotonic()
+        self._skipped: set[str] = set()
         self._before = self.done()
         self._seen = 0.0, 0.0  # progress of this run, and after how long it was seen
 
@@ -128,12 +145,16 @@ class Outlook:
     @property
     def count(self) -> str:
         """Finished cells of all, as "3/8"."""
-        return f"{len(self.finished)}/{len(self._cells)}"
+        return f"{len(self.finished)}/{len(self._cells) - len(self._skipped)}"
+
+    def skip(self, cell: Cell) -> None:
+        """Leave a cell out of what is to be done."""
+        self._skipped.add(cell.id)
 
     def done(self) -> float:
         """The share of the whole work that has been done, also by earlier runs."""
         finished = set(self.finished)  # which grows in another thread
-        whole = sum(self._work[name] for name in finished)
+        whole = sum(self._work[name] for name in finished | self._skipped)
         parts = sum(
             self._work[cell.id] * cell.share(self._store.unfinished(cell))
             for cell in self._cells
@@ -149,12 +170,3 @@ class Outlook:
         progress, elapsed = self._seen
         whole = (self._first * self._estimate + elapsed) / (self._first + progress)
         return f"about {duration((1 - progress) * whole)} left"
-
-
-def duration(seconds: float) -> str:
-    """Seconds in words."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    if seconds < 5400:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"

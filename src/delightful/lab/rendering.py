@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from html import escape
 
 from delightful.lab.decisions import Decision, shown
-from delightful.lab.progress import duration
+from delightful.lab.duration import duration
 from delightful.lab.verdicts import VERDICTS, Outcome, headline
 
 LEGEND = "; ".join(f"{verdict}: {meaning}" for verdict, meaning in VERDICTS.items())
@@ -30,7 +30,7 @@ def _beside(first: Outcome, other: Outcome) -> str:
 
 
 def basis(decision: Decision) -> str:
-    """The runs and the confidence of the intervals: over 3 seeds at quick scale, 99.4% intervals."""
+    """The runs and the confidence of the intervals, as in "3 seeds at quick scale"."""
     if not decision.seeds:
         return "exact" if decision.reading.sweep is None else ""
     assert decision.confidence is not None

@@ -5,12 +5,13 @@ A runner yields each cell as it is finished or has failed, in no particular orde
 """
 
 import concurrent.futures
+import itertools
 import multiprocessing
 import os
 import shutil
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import wait
@@ -59,31 +60,38 @@ def run_cell(cell: Cell, store: Store) -> float:
     return seconds
 
 
-def run(cells: Sequence[Cell], store: Store, workers: int) -> Iterator[tuple[Cell, Outcome]]:
-    """Run cells on `workers` processes; each with its outcome as it ends."""
+def run(cells: Iterable[Cell], store: Store, workers: int) -> Iterator[tuple[Cell, Outcome]]:
+    """Run cells on `workers` processes; each with its outcome as it ends.
+
+    The next cell is taken when a process is free, so `cells` may choose it then.
+    """
     return run_here(cells, store) if workers == 1 else run_local(cells, store, workers)
 
 
-def run_here(cells: Sequence[Cell], store: Store) -> Iterator[tuple[Cell, Outcome]]:
+def run_here(cells: Iterable[Cell], store: Store) -> Iterator[tuple[Cell, Outcome]]:
     """Run cells one after the other, in this process."""
     use_threads()
     for cell in cells:
         yield cell, _outcome(cell, store)
 
 
-def run_local(cells: Sequence[Cell], store: Store, workers: int) -> Iterator[tuple[Cell, Outcome]]:
+def run_local(cells: Iterable[Cell], store: Store, workers: int) -> Iterator[tuple[Cell, Outcome]]:
     """Run cells over `workers` processes of this machine, each single-threaded."""
     use_threads()  # inherited by the workers, before they import jax
     # JAX and polars have threads of their own, and a forked copy of them would hang.
     context = multiprocessing.get_context("spawn")
     before = set(multiprocessing.active_children())
-    count, imports = min(workers, len(cells)), tuple(modules.LOADED)
-    pool = ProcessPoolExecutor(count, context, _start_worker, (imports,))
+    pool = ProcessPoolExecutor(workers, context, _start_worker, (tuple(modules.LOADED),))
+    waiting, running = iter(cells), dict[Future[Outcome], Cell]()
     try:
-        with deaf_to_ctrl_c():  # so that workers never receive it: the parent alone decides
-            futures = {pool.submit(_outcome, cell, store): cell for cell in cells}
-        for future in _as_completed(set(futures)):
-            yield futures[future], future.result()
+        while True:
+            with deaf_to_ctrl_c():  # so that workers never receive it: the parent alone decides
+                for cell in itertools.islice(waiting, workers - len(running)):
+                    running[pool.submit(_outcome, cell, store)] = cell
+            if not running:
+                return
+            for future in _first_completed(running):
+                yield running.pop(future), future.result()
     except BrokenProcessPool:
         raise LabError(
             "a worker process was killed (out of memory?); finished cells are kept: "
@@ -102,15 +110,16 @@ def _outcome(cell: Cell, store: Store) -> Outcome:
         return error
 
 
-def _as_completed(running: set[Future[Outcome]]) -> Iterator[Future[Outcome]]:
-    """Futures as they are done, with waits of at most POLL seconds.
+def _first_completed(running: Iterable[Future[Outcome]]) -> set[Future[Outcome]]:
+    """The futures that are done, once there are any, with waits of at most POLL seconds.
 
     A wait without a timeout would delay a Ctrl-C until the next future is done: polars' signal
     handler restarts the wait, and Python's own handler only runs after it.
     """
-    while running:
-        done, running = concurrent.futures.wait(running, POLL, FIRST_COMPLETED)
-        yield from done
+    done: set[Future[Outcome]] = set()
+    while not done:
+        done, _ = concurrent.futures.wait(running, POLL, FIRST_COMPLETED)
+    return done
 
 
 def _start_worker(imports: Sequence[str]) -> None:

@@ -25,7 +25,8 @@ def plan_for(  # noqa: PLR0911 (one return for each of the cases that it names)
         return plan
     if sweep.in_part:
         return _most_run(sweep, store, plan)
-    for name, smaller in zip(reversed(SCALES), (*reversed(SCALES[:-1]), None), strict=True):
+    scales = [scale for scale in SCALES if scale in sweep.seeds]
+    for name, smaller in zip(reversed(scales), (*reversed(scales[:-1]), None), strict=True):
         candidate = replace(plan, scale=name)
         if plan.seeds is not None:
             if _is_done(_cells(sweep, candidate), store):
@@ -74,7 +75,8 @@ def _read(
 
 
 def _most_run(sweep: Sweep, store: Store, plan: Plan) -> Plan:
-    candidates = [replace(plan, scale=name) for name in reversed(SCALES[1:])]
+    scales = [scale for scale in SCALES[1:] if scale in sweep.seeds]
+    candidates = [replace(plan, scale=name) for name in reversed(scales)]
     done = {c.scale: len(usable(sweep, c, store)) for c in candidates}
     if not any(done.values()):
         smoke = replace(plan, scale=SCALES[0])

@@ -9,8 +9,8 @@ import polars as pl
 
 from delightful.agents.control.config import ControlConfig
 from delightful.agents.control.tasks import BENCHMARKING
-from delightful.lab.verdicts import NotMeasuredError
 from delightful.lab.tables import by_option
+from delightful.lab.verdicts import NotMeasuredError
 
 RETURN = "deterministic"
 LAST = 0.1  # of a run, over which its final return is the mean of the evaluations

@@ -4,8 +4,8 @@ import numpy as np
 import polars as pl
 
 from delightful.lab.cells import DEFAULT
-from delightful.lab.verdicts import NotMeasuredError
 from delightful.lab.tables import at_end, by_option, seeds_by_steps, varying, with_role
+from delightful.lab.verdicts import NotMeasuredError
 
 Errors = dict[float, np.ndarray]
 """Final errors, one per seed, by the value of what is varied."""

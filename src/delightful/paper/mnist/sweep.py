@@ -1,7 +1,8 @@
 """Which configs and seeds the MNIST figures and claims need, at each scale.
 
 The quick scale trains as long as the paper does, over fewer seeds, so that its runs count towards
-the paper's scale; only the widest networks and the largest batches are trained for less.
+the paper's scale; only the widest networks and the largest batches are trained for less. The brief
+scale has fewer baselines and numbers of samples.
 """
 
 from collections.abc import Sequence
@@ -53,8 +54,8 @@ def _curves(scale: str) -> list[Point]:
 
 
 def _limit(scale: str) -> list[Point]:
-    samples = (1, 3) if scale == "smoke" else SAMPLES
-    baselines = ("zero", "expected") if scale == "smoke" else BASELINES
+    samples = {"smoke": (1, 3), "brief": (1, 10, 100)}.get(scale, SAMPLES)
+    baselines = ("zero", "expected") if scale in ("smoke", "brief") else BASELINES
     varied = [replace(base(scale), baseline=b, samples=s) for b in baselines for s in samples]
     return [floor(base(scale)), *_grid(varied, "samples")]
 
@@ -121,7 +122,7 @@ def _depth(scale: str) -> list[Point]:
 _SEEDS = {"smoke": 2, "quick": 3, "paper": 100}
 
 CURVES = Sweep("mnist/curves", TRAIN, _curves, _SEEDS)
-LIMIT = Sweep("mnist/limit", TRAIN, _limit, _SEEDS)
+LIMIT = Sweep("mnist/limit", TRAIN, _limit, _SEEDS | {"brief": 3})
 ALIGNMENT = Sweep("mnist/alignment", TRAIN, _alignment, _SEEDS)
 TEMPERATURE = Sweep("mnist/temperature", TRAIN, _temperature, _SEEDS)
 ENTROPY = Sweep("mnist/entropy", TRAIN, _entropy, _SEEDS)

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from delightful.agents.tokens.config import TokensConfig
-from delightful.lab.verdicts import NotMeasuredError
 from delightful.lab.tables import at_end, seeds_by_steps, varying
+from delightful.lab.verdicts import NotMeasuredError
 from delightful.paper.tokens.sweep import SETTINGS
 
 _RUN = [*(field.name for field in fields(TokensConfig)), "seed"]  # what tells runs apart

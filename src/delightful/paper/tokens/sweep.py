@@ -55,7 +55,7 @@ def compared(config: TokensConfig, varied: str = DEFAULT) -> list[Point]:
 
 def _some(scale: str, values: tuple[Any, ...], quick: tuple[Any, ...]) -> tuple[Any, ...]:
     """All values at the paper's scale, some at the quick one, two of those for a smoke test."""
-    return {"paper": values, "quick": quick, "smoke": quick[:2]}[scale]
+    return {"paper": values, "smoke": quick[:2]}.get(scale, quick)
 
 
 def _steps(config: TokensConfig, scale: str, **steps: int) -> TokensConfig:
@@ -67,8 +67,9 @@ def _curves(scale: str) -> list[Point]:
 
 
 def _scaling(scale: str) -> list[Point]:
-    config = _steps(base(scale), scale, paper=10 * K, quick=K)
-    lengths = (3, 4) if scale == "smoke" else _some(scale, LENGTHS, (5, 10, 20))
+    config = _steps(base(scale), scale, paper=10 * K, quick=K, brief=K // 2)
+    few = {"smoke": (3, 4), "brief": (3, 5, 10)}
+    lengths = few.get(scale) or _some(scale, LENGTHS, (5, 10, 20))
     sizes = {"length": lengths, "vocabulary": _some(scale, VOCABULARIES, (2, 8, 32))}
     return [
         point
@@ -133,7 +134,7 @@ def _additive(scale: str) -> list[Point]:
 _SEEDS = {"smoke": 2, "quick": 2, "paper": 30}
 
 CURVES = Sweep("tokens/curves", TRAIN, _curves, _SEEDS)
-SCALING = Sweep("tokens/scaling", TRAIN, _scaling, _SEEDS)
+SCALING = Sweep("tokens/scaling", TRAIN, _scaling, _SEEDS | {"brief": 2})
 TUNING = Sweep("tokens/tuning", TRAIN, _tuning, _SEEDS)
 RATE = Sweep("tokens/learning-rate", TRAIN, _rate, _SEEDS)
 EXTENDED = Sweep("tokens/extended", TRAIN, _extended, _SEEDS)

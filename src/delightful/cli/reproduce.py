@@ -1,0 +1,88 @@
+"""delightful reproduce: run, draw, check and report, within a budget or at one scale."""
+
+from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from delightful.cli import options as given
+from delightful.lab.budget import Budget, first_cells, next_cells
+from delightful.lab.cells import Plan, Sweep
+from delightful.lab.decisions import Decision, counts
+from delightful.lab.errors import LabError
+from delightful.lab.experiment import Experiment
+from delightful.lab.progress import run_missing
+from delightful.lab.reporter import Reporter
+from delightful.lab.store import Store
+from delightful.lab.verdicts import VERDICTS
+
+DEFAULT_BUDGET = "10m"
+
+
+def run(options: Namespace) -> None:
+    store, plan = given.store_of(options), given.plan_of(options)
+    experiments = given.experiments(options.names)
+    folder = Path(options.out) if options.out else store.path / "report"
+    if options.scale or options.seeds:
+        if options.budget:
+            raise LabError("--budget chooses scales and seeds itself: give it without the others.")
+        sweeps = [sweep for experiment in experiments for sweep in experiment.sweeps]
+        cells = given.runnable(sweeps, plan, store, options.names)
+        run_missing(cells, store, given.workers_of(options))
+        decisions = Reporter(experiments, store, plan, plan.scale, folder).write()
+    else:
+        budget = Budget(options.budget or DEFAULT_BUDGET)
+        decisions = within(budget, experiments, store, plan, folder, given.workers_of(options))
+    summarise(experiments, decisions)
+    print(f"report: {folder / 'report.html'}")
+
+
+def within(
+    budget: Budget,
+    experiments: Sequence[Experiment],
+    store: Store,
+    plan: Plan,
+    folder: Path,
+    workers: int,
+) -> list[Decision]:
+    """Spend a budget: what every figure needs first, then what decides the claims still open."""
+    # A store of its own, since the report is written in a thread of its own.
+    reporter = Reporter(experiments, Store(store.path), plan, None, folder)
+
+    def can_run(sweep: Sweep, its_plan: Plan) -> bool:
+        return given.can_run(sweep, its_plan, store, asked=False)
+
+    def words(decisions: list[Decision]) -> str:
+        found = counts(decisions)
+        open_ = found["inconclusive"] + found["not run"]
+        budget.decided = f"{sum(found.values()) - open_} of {sum(found.values())} claims decided"
+        return str(budget)
+
+    cells = first_cells(experiments, plan, can_run)
+    with reporter.while_running(words):
+        ran = run_missing(cells, store, workers, budget) if cells else 0
+    while True:
+        decisions = reporter.write()
+        words(decisions)
+        cells = next_cells(decisions, store, can_run) if ran or not budget.spent else []
+        if not cells or budget.spent:
+            return decisions
+        with reporter.while_running(words):
+            ran = run_missing(cells, store, workers, budget)
+        if not ran:
+            return decisions
+
+
+def summarise(experiments: Sequence[Experiment], decisions: Sequence[Decision]) -> None:
+    """How many claims of each section have each verdict."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("section")
+    for verdict in VERDICTS:
+        table.add_column(verdict, justify="right")
+    for experiment in experiments:
+        mine = [d for d in decisions if d.claim.id.startswith(f"{experiment.name}/")]
+        if mine:
+            table.add_row(experiment.title, *(str(n or "") for n in counts(mine).values()))
+    Console(highlight=False).print(table)

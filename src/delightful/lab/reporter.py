@@ -1,0 +1,102 @@
+"""Everything that a store can show, decided, drawn and written into one folder."""
+
+import contextlib
+import json
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from delightful.lab.cells import Plan
+from delightful.lab.decisions import Decision, counts, decide_all
+from delightful.lab.drawing import Drawn, NothingToDrawError, draw
+from delightful.lab.experiment import Experiment, Figure
+from delightful.lab.rendering import claims_markdown
+from delightful.lab.report import write_report
+from delightful.lab.selection import plan_for, usable
+from delightful.lab.store import Store, write_whole, writing
+
+EVERY = 45.0  # seconds between two reports while a run is on
+
+
+class Reporter:
+    """Writes report.html, claims.md, claims.json and the figures, again and again.
+
+    A figure is drawn again only if its runs have changed.
+
+    Args:
+        experiments: What the report is on.
+        store: Where their runs are.
+        plan: What was asked for.
+        scale: The scale to show; None for the largest that the store can show of each sweep.
+        folder: Where the files go.
+    """
+
+    def __init__(
+        self,
+        experiments: Sequence[Experiment],
+        store: Store,
+        plan: Plan,
+        scale: str | None,
+        folder: Path,
+    ) -> None:
+        self._experiments, self._store, self._plan = experiments, store, plan
+        self._scale, self.folder = scale, folder
+        self._drawn: dict[str, tuple[tuple[str, ...], Drawn]] = {}
+
+    def write(self, running: str = "") -> list[Decision]:
+        """Write the files; the decisions in them.
+
+        Args:
+            running: How far a run is that is on; the page then refreshes itself.
+
+        Returns:
+            One decision for each reading of each claim.
+        """
+        claims = [claim for experiment in self._experiments for claim in experiment.claims]
+        decisions = decide_all(claims, self._store, self._plan, self._scale)
+        figures = [f for e in self._experiments for f in e.figures if not f.panel]
+        drawn = [found for figure in figures if (found := self._draw(figure))]
+        rows = json.dumps([d.row() for d in decisions], indent=1, ensure_ascii=False)
+        with writing(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_whole(self.folder / "claims.md", claims_markdown(decisions).encode())
+            write_whole(self.folder / "claims.json", rows.encode())
+        write_report(
+            self.folder, self._experiments, decisions, drawn, counts(decisions), running=running
+        )
+        return decisions
+
+    def _draw(self, figure: Figure) -> Drawn | None:
+        plan, cells = self._plan, ()
+        if figure.sweep is not None:
+            plan = plan_for(figure.sweep, self._store, self._plan, self._scale)
+            cells = tuple(cell.id for cell in usable(figure.sweep, plan, self._store))
+            if not cells:
+                return None
+        if figure.id not in self._drawn or self._drawn[figure.id][0] != cells:
+            with contextlib.suppress(NothingToDrawError):  # of runs that --method or --set changed
+                made = draw(figure, self._store, plan, self.folder / "figures", self._plan)
+                self._drawn[figure.id] = cells, made
+        return self._drawn[figure.id][1] if figure.id in self._drawn else None
+
+    @contextlib.contextmanager
+    def while_running(self, words: Callable[[list[Decision]], str]) -> Iterator[None]:
+        """Rewrite the files in a thread of its own, until the block ends.
+
+        Args:
+            words: From the decisions so far, how far the run is.
+        """
+        over, told = threading.Event(), "running"
+
+        def rewrite() -> None:
+            nonlocal told
+            while not over.wait(EVERY):
+                told = words(self.write(f"{told}."))
+
+        thread = threading.Thread(target=rewrite, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
