@@ -10,6 +10,7 @@ from delightful.cli.printing import print_json, wrapped
 from delightful.lab.cells import Plan, Sweep
 from delightful.lab.errors import unknown
 from delightful.lab.experiment import Claim, Experiment, Figure
+from delightful.lab.selection import damage
 from delightful.lab.store import Store
 from delightful.paper import EXPERIMENTS
 from delightful.weights import METHODS
@@ -66,8 +67,10 @@ def _scales(sweep: Sweep, store: Store) -> list[Facts]:
     found = []
     for scale in sweep.seeds:
         cells = sweep.cells(Plan(scale))
-        done = sum(store.state(cell) == "done" for cell in cells)
-        found.append({"scale": scale, "cells": len(cells), "done": done})
+        states = [store.state(cell) for cell in cells]
+        found.append({"scale": scale, "cells": len(cells), "done": states.count("done")})
+        if "damaged" in states:
+            found[-1]["damaged"] = damage(sweep, Plan(scale), store)
     return found
 
 

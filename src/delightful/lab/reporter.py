@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from delightful.lab.experiment import Experiment, Figure
 from delightful.lab.rendering import claims_markdown
 from delightful.lab.report import write_report
 from delightful.lab.selection import plan_for, usable
-from delightful.lab.store import Store, write_whole, writing
+from delightful.lab.store import DamagedError, Store, write_whole, writing
 
 EVERY = 45.0  # seconds between two reports while a run is on
 
@@ -67,10 +68,13 @@ class Reporter:
         return decisions
 
     def _draw(self, figure: Figure) -> Drawn | None:
-        plan, cells = self._plan, ()
+        plan, cells = self._plan, tuple[str, ...]()
         if figure.sweep is not None:
             plan = plan_for(figure.sweep, self._store, self._plan, self._scale)
-            cells = tuple(cell.id for cell in usable(figure.sweep, plan, self._store))
+            try:
+                cells = tuple(cell.id for cell in usable(figure.sweep, plan, self._store))
+            except DamagedError as error:
+                print(error, file=sys.stderr)
             if not cells:
                 return None
         if figure.id not in self._drawn or self._drawn[figure.id][0] != cells:

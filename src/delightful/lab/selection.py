@@ -8,7 +8,7 @@ from dataclasses import replace
 import polars as pl
 
 from delightful.lab.cells import SCALES, Cell, Plan, Sweep
-from delightful.lab.store import Store
+from delightful.lab.store import DamagedError, Store
 from delightful.lab.verdicts import looks
 
 
@@ -43,7 +43,10 @@ def plan_for(  # noqa: PLR0911 (one return for each of the cases that it names)
 
 
 def usable(sweep: Sweep, plan: Plan, store: Store) -> list[Cell]:
-    """The stored cells that figures and claims use."""
+    """The stored cells that figures and claims use; raises DamagedError, so that none is quietly
+    done without."""
+    if harm := damage(sweep, plan, store):
+        raise DamagedError(harm)
     cells = _cells(sweep, plan)
     done = [cell for cell in cells if store.state(cell) == "done"]
     return done if sweep.in_part or len(done) == len(cells) else []
@@ -77,11 +80,15 @@ def _read(
 def _most_run(sweep: Sweep, store: Store, plan: Plan) -> Plan:
     scales = [scale for scale in SCALES[1:] if scale in sweep.seeds]
     candidates = [replace(plan, scale=name) for name in reversed(scales)]
-    done = {c.scale: len(usable(sweep, c, store)) for c in candidates}
+    done = {c.scale: _stored(sweep, c, store) for c in candidates}
     if not any(done.values()):
         smoke = replace(plan, scale=SCALES[0])
-        return smoke if usable(sweep, smoke, store) else plan
+        return smoke if _stored(sweep, smoke, store) else plan
     return max(candidates, key=lambda candidate: done[candidate.scale])
+
+
+def _stored(sweep: Sweep, plan: Plan, store: Store) -> int:
+    return sum(store.state(cell) != "missing" for cell in _cells(sweep, plan))
 
 
 def _is_done(cells: Sequence[Cell], store: Store) -> bool:

@@ -1,0 +1,187 @@
+"""Rules that are data, and the verdicts that follow from them."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from delightful.lab.quantities import Exact, Mean, Share
+from delightful.lab.statistics import Estimate
+from delightful.lab.verdicts import (
+    VERDICTS,
+    NotMeasuredError,
+    Rule,
+    above,
+    at_least,
+    at_most,
+    below,
+    between,
+    confidence_of,
+    headline,
+    judge,
+    looks,
+    measured,
+    seeds_needed,
+    verdict_of,
+)
+
+HOLDS, FAILS, OPEN = (np.array([1.0, 1.1, 0.9]) + shift for shift in (0, -2, -1))
+
+
+def verdict(rule: Rule, *quantities, enough: bool = True) -> str:
+    return verdict_of(rule, judge(rule, measured(*quantities), 0.95, enough))
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [(HOLDS, "reproduced"), (FAILS, "not reproduced"), (OPEN, "inconclusive")],
+)
+def test_an_interval_decides_by_its_side_of_the_threshold(scores, expected):
+    assert verdict(Rule(above(0, "x")), Mean(scores)) == expected
+    assert verdict(Rule(below(0, "x")), Mean(-scores)) == expected
+
+
+@pytest.mark.parametrize(
+    ("cases", "whole", "in_parts"),
+    [
+        ((HOLDS, HOLDS), "reproduced", "reproduced"),
+        ((HOLDS, FAILS), "not reproduced", "partly"),
+        ((FAILS, FAILS), "not reproduced", "not reproduced"),
+        ((HOLDS, OPEN), "inconclusive", "inconclusive"),
+        ((FAILS, OPEN), "not reproduced", "inconclusive"),
+        ((HOLDS, FAILS, OPEN), "not reproduced", "partly"),
+    ],
+)
+def test_partly_is_for_sentences_with_parts(cases, whole, in_parts):
+    by_case = {str(i): Mean(scores) for i, scores in enumerate(cases)}
+    assert verdict(Rule(above(0, "x")), by_case) == whole
+    assert verdict(Rule(above(0, "x"), parts=True), by_case) == in_parts
+    separate = Rule(*(above(0, f"x{i}") for i in range(len(cases))), parts=True)
+    assert verdict(separate, *by_case.values()) == in_parts
+
+
+@pytest.mark.parametrize(
+    ("cases", "expected"),
+    [
+        ((HOLDS, HOLDS, FAILS), "reproduced"),
+        ((HOLDS, FAILS), "not reproduced"),
+        ((HOLDS, OPEN, FAILS), "inconclusive"),
+        ((OPEN, FAILS, FAILS, HOLDS), "not reproduced"),
+    ],
+)
+def test_most_cases_are_enough_for_a_majority(cases, expected):
+    by_case = {str(i): Mean(scores) for i, scores in enumerate(cases)}
+    assert verdict(Rule(above(0, "x", most=True)), by_case) == expected
+
+
+@given(st.floats(-10, 10), st.floats(-10, 10))
+def test_an_exact_value_is_never_inconclusive(value, threshold):
+    strict, weak = Rule(above(threshold, "x")), Rule(at_least(threshold, "x"))
+    assert verdict(strict, Exact(value)) == (
+        "reproduced" if value > threshold else "not reproduced"
+    )
+    assert verdict(weak, Exact(value)) == ("reproduced" if value >= threshold else "not reproduced")
+
+
+@given(st.floats(-3, 3), st.floats(0, 3), st.floats(-3, 3), st.floats(0, 3))
+def test_within_a_range_is_within_both_bounds(value, half, low, width):
+    criterion = between(low, low + width, "x")
+    status = criterion.judge(Estimate(value, value - half, value + half))
+    if status == "holds":
+        assert low <= value - half
+        assert value + half <= low + width
+    elif status == "fails":
+        assert value + half < low or value - half > low + width
+
+
+def test_too_few_seeds_decide_nothing_but_exact_values_do():
+    rule = Rule(above(0, "sampled"), above(0, "exact"))
+    assert verdict(rule, Mean(HOLDS), Exact(1.0), enough=False) == "inconclusive"
+    assert verdict(rule, Mean(HOLDS), Exact(-1.0), enough=False) == "not reproduced"
+    assert verdict(Rule(above(0, "x")), Mean(np.array([5.0]))) == "inconclusive"
+
+
+def test_a_rule_that_nothing_could_decide_is_refused():
+    with pytest.raises(ValueError, match="no value could decide"):
+        Rule(between(2, 1, "x"))
+    with pytest.raises(ValueError, match="no value could decide"):
+        Rule(above(-math.inf, "x"))
+
+
+def test_nothing_measured_is_no_verdict():
+    with pytest.raises(NotMeasuredError, match="nothing was run of x"):
+        verdict(Rule(above(0, "x")), {})
+
+
+def test_a_rule_reads_as_words_and_as_data():
+    rule = Rule(
+        above(0, "error, PG − DG", ours="the paper gives none"),
+        between(0.4, 0.6, "share"),
+        at_most(1, "ratio", most=True),
+        parts=True,
+    )
+    assert rule.words == (
+        "error, PG − DG: above 0 (our threshold: the paper gives none); and share: between 0.4 and "
+        "0.6; and ratio: at most 1 in most cases. Partly if some of these hold and others fail"
+    )
+    assert rule.row()["criteria"][0]["high"] is None
+    assert set(VERDICTS) == {"reproduced", "partly", "not reproduced", "inconclusive", "not run"}
+
+
+@pytest.mark.parametrize(
+    ("paper", "expected"),
+    [
+        (3, [3, 6, 12]),
+        (5, [5, 10, 20]),
+        (30, [3, 7, 15, 30, 60, 120]),
+        (100, [3, 6, 12, 25, 50, 100, 200, 400]),
+    ],
+)
+def test_verdicts_are_given_at_doubling_numbers_of_seeds(paper, expected):
+    assert looks(paper) == expected
+    assert confidence_of(paper) == pytest.approx(1 - 0.05 / len(expected))
+
+
+@pytest.mark.parametrize("paper", [3, 30, 100])
+def test_over_all_looks_a_true_null_is_rejected_at_most_5_percent_of_the_time(paper):
+    """Seeds arrive and the interval is looked at each time: simulated with a true mean of 0."""
+    rng, draws = np.random.default_rng(paper), 4000
+    scores = rng.normal(size=(draws, looks(paper)[-1]))
+    criterion, confidence = above(0, "x"), confidence_of(paper)
+    rejected = np.zeros(draws, bool)
+    for i, run in enumerate(scores):
+        for seeds in looks(paper):
+            if criterion.judge(Mean(run[:seeds]).estimate(confidence)) != "open":
+                rejected[i] = True
+                break
+    assert rejected.mean() <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / draws)
+    assert rejected.mean() > 0.02  # it is spent, not saved
+
+
+def test_the_seeds_that_are_needed_are_a_later_look():
+    scores = np.random.default_rng(1).normal(0.5, 1.0, 7)
+    rule = Rule(above(0, "x"))
+    outcomes = judge(rule, measured(Mean(scores)), confidence_of(30))
+    assert outcomes[0].status == "open"
+    needed = seeds_needed(outcomes, 7, 30)
+    assert needed in looks(30)
+    assert needed > 7
+    assert rule.criteria[0].tells(Mean(scores), needed, confidence_of(30))
+    hopeless = judge(rule, measured(Mean(scores - scores.mean())), confidence_of(30))
+    assert seeds_needed(hopeless, 7, 30) is None
+    assert seeds_needed(judge(rule, measured(Share(1, 3)), 0.95), 7, 30) is None
+
+
+def test_the_headline_is_what_fails_then_what_is_open_then_the_closest_call():
+    rule = Rule(above(0, "x"))
+    cases = {"sure": HOLDS + 5, "close": HOLDS, "open": OPEN, "fails": FAILS}
+
+    def first(*names):
+        found = measured({name: Mean(cases[name]) for name in names})
+        return headline(judge(rule, found, 0.95)).case
+
+    assert first("sure", "close", "open", "fails") == "fails"
+    assert first("sure", "close", "open") == "open"
+    assert first("sure", "close") == "close"
