@@ -35,7 +35,10 @@ _STORE: Options = {
     "--store": {
         "metavar": "FOLDER",
         "help": "results folder (default: $DELIGHTFUL_STORE or results/)",
-    }
+    },
+    "--stored": _repeated(
+        "FOLDER", "read the finished runs of this results folder too; nothing is written there"
+    ),
 }
 _JSON: Options = {"--json": {"action": "store_true", "help": "print JSON"}}
 _OUT: Options = {

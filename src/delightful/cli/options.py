@@ -4,6 +4,7 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from delightful.lab.cells import Cell, Plan, Sweep
@@ -17,8 +18,11 @@ from delightful.weights import find_method
 
 
 def store_of(options: Namespace) -> Store:
-    """The store of --store, of $DELIGHTFUL_STORE, or results/."""
-    return Store(options.store or os.environ.get("DELIGHTFUL_STORE") or "results")
+    """The store of --store, of $DELIGHTFUL_STORE, or results/; with those of --stored."""
+    for folder in options.stored:
+        if not Path(folder, "cells").is_dir():
+            raise LabError(f"--stored must be a results folder, with cells in it, got {folder!r}.")
+    return Store(options.store or os.environ.get("DELIGHTFUL_STORE") or "results", options.stored)
 
 
 def changes_of(options: Namespace) -> dict[str, str]:

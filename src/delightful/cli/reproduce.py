@@ -49,7 +49,7 @@ def within(
 ) -> list[Decision]:
     """Spend a budget: what every figure needs first, then what decides the claims still open."""
     # A store of its own, since the report is written in a thread of its own.
-    reporter = Reporter(experiments, Store(store.path), plan, None, folder)
+    reporter = Reporter(experiments, Store(store.path, store.also), plan, None, folder)
 
     def can_run(sweep: Sweep, its_plan: Plan) -> bool:
         return given.can_run(sweep, its_plan, store, asked=False)

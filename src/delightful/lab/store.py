@@ -16,7 +16,7 @@ import io
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,16 +44,21 @@ class Store:
 
     A file is hashed when it is first used, and again only if its size, time of change or inode
     differs.
+
+    Args:
+        path: The directory.
+        also: Other stores, whose finished cells are read too. Nothing is written there.
     """
 
-    def __init__(self, path: Path | str) -> None:
+    def __init__(self, path: Path | str, also: Sequence[Path | str] = ()) -> None:
         self.path = Path(path)
         self.cells = self.path / "cells"
+        self.also = tuple(map(Path, also))
         # By file: size, time of change and inode; and the entry, or the SHA-256 of curves.
         self._known: dict[Path, tuple[tuple[int, int, int], Any]] = {}
 
-    def __reduce__(self) -> tuple[type["Store"], tuple[Path]]:
-        return Store, (self.path,)  # a worker process gets none of what was found
+    def __reduce__(self) -> tuple[type["Store"], tuple[Path, tuple[Path, ...]]]:
+        return Store, (self.path, self.also)  # a worker process gets none of what was found
 
     def prepare(self) -> None:
         """Make the directory, and check that it can be written before any work is done."""
@@ -73,7 +78,7 @@ class Store:
 
     def entry(self, cell: Cell) -> dict[str, Any] | None:
         """The cell's sealed entry, None if it has not been run; raises DamagedError."""
-        path = self.cells / f"{cell.id}.json"
+        path = self._folder(cell) / f"{cell.id}.json"
 
         def parsed() -> dict[str, Any] | None:
             data = self._bytes(path)
@@ -106,18 +111,23 @@ class Store:
         """The cell's curves, None if it has not been run; raises DamagedError."""
         if not self._is_sound(cell):
             return None
-        return pl.read_parquet(self._bytes(self.cells / f"{cell.id}.parquet") or b"")
+        return pl.read_parquet(self._bytes(self._folder(cell) / f"{cell.id}.parquet") or b"")
 
     def _is_sound(self, cell: Cell) -> bool:
         """Whether the cell has been run; raises DamagedError."""
         entry = self.entry(cell)
         if entry is None:
             return False
-        path = self.cells / f"{cell.id}.parquet"
+        path = self._folder(cell) / f"{cell.id}.parquet"
         sha256 = self._once(path, lambda: hashlib.sha256(self._bytes(path) or b"").hexdigest())
         if sha256 != entry["sha256"]:
             raise _damaged(path)
         return True
+
+    def _folder(self, cell: Cell) -> Path:
+        """Where the cell's files are: in this store, unless only another one has them."""
+        folders = (self.cells, *(path / "cells" for path in self.also))
+        return next((f for f in folders if (f / f"{cell.id}.json").exists()), self.cells)
 
     def _bytes(self, path: Path) -> bytes | None:
         try:
