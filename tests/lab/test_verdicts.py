@@ -160,6 +160,17 @@ def test_over_all_looks_a_true_null_is_rejected_at_most_5_percent_of_the_time(pa
     assert rejected.mean() > 0.02  # it is spent, not saved
 
 
+def test_many_true_cases_are_refuted_by_one_at_most_5_percent_of_the_time():
+    """Forty baselines that are all exactly at the threshold's right side, by nothing."""
+    rng, rule = np.random.default_rng(0), Rule(at_least(0, "x"))
+    found = []
+    for _ in range(1000):
+        cases = {str(i): Mean(scores) for i, scores in enumerate(rng.normal(size=(40, 6)))}
+        found.append(verdict(rule, cases))
+    assert found.count("not reproduced") / len(found) <= 0.05
+    assert "reproduced" not in found
+
+
 def test_the_seeds_that_are_needed_are_a_later_look():
     scores = np.random.default_rng(1).normal(0.5, 1.0, 7)
     rule = Rule(above(0, "x"))

@@ -32,7 +32,7 @@ def _beside(first: Outcome, other: Outcome) -> str:
 def basis(decision: Decision) -> str:
     """The runs and the confidence of the intervals, as in "3 seeds at quick scale"."""
     if not decision.seeds:
-        return "exact" if decision.reading.sweep is None else ""
+        return "exact" if decision.reading.sweep is None else str(decision.reading)
     assert decision.confidence is not None
     reading = f"{decision.reading}; " if str(decision.reading) else ""
     return (

@@ -3,7 +3,9 @@
 An interval on the right side of its threshold holds; one wholly on the wrong side fails; one on
 both sides is open. Verdicts are given at a few numbers of seeds, each about twice the last. The 5%
 by which intervals may be wrong are spent over these looks in equal parts, so that over all of them
-a false sentence is called reproduced, or a true one not reproduced, at most 5% of the time.
+a false sentence is called reproduced, or a true one not reproduced, at most 5% of the time. A
+sentence holds only if all of its cases do, but one failing case of many would refute it: so a case
+fails only if it does so at the confidence that is left when the error is shared among the cases.
 """
 
 import math
@@ -189,16 +191,22 @@ def judge(rule: Rule, found: Measurement, confidence: float, enough: bool = True
     """Every case of every criterion; without `enough` seeds, what was sampled is open."""
     if len(found.quantities) != len(rule.criteria):
         raise AssertionError(f"{len(found.quantities)} quantities for {rule.words!r}")
-    outcomes = []
+    rows: list[tuple[Criterion, str, Quantity]] = []
     for criterion, cases in zip(rule.criteria, found.quantities, strict=True):
         by_case = cases if isinstance(cases, Mapping) else {"": cases}
         if not by_case:
             raise NotMeasuredError(f"nothing was run of {criterion.quantity}")
-        for case, quantity in by_case.items():
-            estimate = quantity.estimate(confidence)
-            decided = enough or isinstance(quantity, Exact)
-            status = criterion.judge(estimate) if decided else "open"
-            outcomes.append(Outcome(criterion, case, quantity, estimate, status))
+        rows += [(criterion, case, quantity) for case, quantity in by_case.items()]
+    sampled = sum(not isinstance(quantity, Exact) for *_, quantity in rows)
+    shared = 1 - (1 - confidence) / max(1, sampled)
+    outcomes = []
+    for criterion, case, quantity in rows:
+        estimate = quantity.estimate(confidence)
+        decided = enough or isinstance(quantity, Exact)
+        status: Status = criterion.judge(estimate) if decided else "open"
+        if status == "fails":
+            status = criterion.judge(quantity.estimate(shared))
+        outcomes.append(Outcome(criterion, case, quantity, estimate, status))
     return outcomes
 
 
