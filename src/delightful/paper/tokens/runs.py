@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from delightful.agents.tokens.config import TokensConfig
-from delightful.lab.verdicts import NotMeasuredError
 from delightful.lab.tables import at_end, seeds_by_steps, varying
+from delightful.lab.verdicts import NotMeasuredError
 from delightful.paper.tokens.sweep import SETTINGS
 
 _RUN = [*(field.name for field in fields(TokensConfig)), "seed"]  # what tells runs apart
@@ -60,6 +60,11 @@ def rivals(table: pl.DataFrame) -> list[str]:
     if "dg" not in found or len(found) < 2:
         raise NotMeasuredError("it compares dg with other methods, and not enough of them were run")
     return found
+
+
+def by_method(rows: pl.DataFrame, metric: str, **where: Any) -> dict[str, np.ndarray]:
+    """`metric` of each method that is compared, one number per seed, from rows of `ends`."""
+    return {spec: by_seed(rows, metric, method=spec, **where) for spec in rivals(rows)}
 
 
 def scaled(
