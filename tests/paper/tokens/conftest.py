@@ -8,6 +8,8 @@ import polars as pl
 import pytest
 
 from delightful.agents.tokens.training import MEASURED
+from delightful.lab.experiment import Claim
+from delightful.lab.verdicts import Outcome, Verdict, confidence_of, judge, verdict_of
 
 
 @pytest.fixture(scope="session")
@@ -27,3 +29,20 @@ def runs(table_of: Callable[..., pl.DataFrame]) -> Callable[..., pl.DataFrame]:
         return table_of(sweep, metrics, *plan_and_seeds, **how)
 
     return runs_of_tokens
+
+
+Decided = tuple[Verdict, list[Outcome], str]
+"""The verdict on a claim, its outcomes and its note."""
+
+
+@pytest.fixture(scope="session")
+def decided() -> Callable[..., Decided]:
+    """A claim decided on a table as the lab does, under the reading of its number."""
+
+    def decide(claim: Claim, table: pl.DataFrame, reading: int = 0) -> Decided:
+        found = claim.check(claim.readings[reading].prepare(table))
+        assert claim.sweep is not None
+        outcomes = judge(claim.rule, found, confidence_of(claim.sweep.seeds["paper"]))
+        return verdict_of(claim.rule, outcomes), outcomes, found.note
+
+    return decide

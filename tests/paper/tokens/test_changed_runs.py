@@ -15,14 +15,14 @@ import pytest
 
 from delightful.agents.tokens.training import MEASURED
 from delightful.lab.cells import Plan
-from delightful.lab.experiment import VERDICTS, NotMeasuredError
 from delightful.lab.store import Store
+from delightful.lab.verdicts import NotMeasuredError, headline
 from delightful.paper.tokens import EXPERIMENT
 from delightful.paper.tokens.sweep import CURVES, RATE, SCALING, SETTINGS, VARIANTS
 
 CLAIMS = {claim.id.removeprefix("tokens/"): claim for claim in EXPERIMENT.claims}
 SWEEPS = {sweep.name: sweep for sweep in EXPERIMENT.sweeps}
-REPRODUCED, PARTLY, NOT = VERDICTS[:3]
+REPRODUCED, PARTLY, NOT, OPEN = "reproduced", "partly", "not reproduced", "inconclusive"
 
 
 def changed(*methods, scale="paper", **fields):
@@ -37,11 +37,12 @@ OF_VALUES = {"tuned-dg", "tuned-ppo", "tuned-pmpo", "best-additive", "dg-beside-
 OF_MIXTURES = {"best-additive", "additive-beats-pg", "additive-below-dg"}
 # Whether each of these has one config per setting depends on the rates that were found best.
 OF_GRIDS = {"tuned-ppo", "tuned-pmpo", "ppo-clip", "ppo-kl", "tuning-does-not-help"}
+SHORT = {"ppo-clip", "extended"}  # clips too close, and less than 10,000 batches
 PLANS = {  # with the claims that cannot be decided on its runs
     "paper": (changed(), set()),
-    "quick": (changed(scale="quick"), set()),
+    "quick": (changed(scale="quick"), SHORT),
     # A power law takes three sizes, and a value of the paper's as many batches.
-    "smoke": (changed(scale="smoke"), OF_VALUES | {"power-law"}),
+    "smoke": (changed(scale="smoke"), OF_VALUES | SHORT | {"power-law"}),
     "dg alone": (changed("dg"), set(CLAIMS) - {"tuned-dg", "dg-beside-additive"}),
     "pg and awr": (changed("pg", "awr"), set(CLAIMS)),
     "every rival": (changed(*SETTINGS), OF_MIXTURES | {"pmpo-boundary"}),
@@ -49,7 +50,7 @@ PLANS = {  # with the claims that cannot be decided on its runs
         changed(*SETTINGS, learning_rate=1e-3, epochs=1),
         OF_MIXTURES | {"ppo-clip", "pmpo-boundary", "learning-rates"},
     ),
-    "steps": (changed(steps=500), OF_VALUES),
+    "steps": (changed(steps=500), OF_VALUES | {"extended"}),
     "rate": (changed(learning_rate=1e-3), {"learning-rates"}),
     "one pass": (changed(epochs=1), set()),
     "minibatches": (changed(minibatches=2), set()),
@@ -107,33 +108,37 @@ def table(runs):
     return of
 
 
-def decided(name, rows):
-    finding = CLAIMS[name].check(rows)
-    assert finding.verdict in (REPRODUCED, PARTLY, NOT)
-    assert math.isfinite(finding.value)
-    assert finding.measures
-    assert "nan" not in finding.text + finding.note
-    return finding
+def readings(decided, name, rows):
+    """What is decided under each reading, in words and numbers that can be shown."""
+    claim = CLAIMS[name]
+    found = [decided(claim, rows, reading) for reading in range(len(claim.readings))]
+    for _, outcomes, note in found:
+        assert all(math.isfinite(outcome.estimate.value) for outcome in outcomes)
+        assert "nan" not in note
+    return found
 
 
 @pytest.mark.parametrize(("plan", "name", "lacks"), CASES)
-def test_a_claim_is_decided_just_if_the_runs_have_what_it_compares(table, plan, name, lacks):
+def test_a_claim_is_decided_just_if_the_runs_have_what_it_compares(
+    table, decided, plan, name, lacks
+):
     rows = table(CLAIMS[name].sweep.name, plan, 4)
     if plan == "every rival" and name in OF_GRIDS:
         with contextlib.suppress(NotMeasuredError):
-            decided(name, rows)
+            readings(decided, name, rows)
     elif lacks:
-        with pytest.raises(NotMeasuredError, match=r"^[a-z].+[^.]$"):
-            CLAIMS[name].check(rows)
+        for reading in range(len(CLAIMS[name].readings)):
+            with pytest.raises(NotMeasuredError, match=r"^[a-z].+[^.]$"):
+                decided(CLAIMS[name], rows, reading)
     else:
-        decided(name, rows)
+        readings(decided, name, rows)
 
 
 @pytest.mark.parametrize(
     "name",
     [n for p, n, lacks in CASES if p == "every rival" and not lacks and n not in OF_GRIDS],
 )
-def test_no_config_of_a_method_is_mixed_with_another(runs, table, name):
+def test_no_config_of_a_method_is_mixed_with_another(runs, table, decided, name):
     sweep = CLAIMS[name].sweep
 
     def error(config):
@@ -144,39 +149,27 @@ def test_no_config_of_a_method_is_mixed_with_another(runs, table, name):
         mine = all(getattr(config, field) == value for field, value in own.items())
         return better(config) if mine else 0.001
 
-    finding = CLAIMS[name].check(runs(sweep, error, PLANS["every rival"][0], 4))
-    expected = CLAIMS[name].check(table(sweep.name, "paper", 4))
-    assert finding.value == pytest.approx(expected.value, abs=1e-6)
-    assert finding.verdict == expected.verdict
+    seeds = 1 if name == "power-law" else 4  # R² is not linear: it depends on how seeds differ
+    found = readings(decided, name, runs(sweep, error, PLANS["every rival"][0], seeds))
+    expected = readings(decided, name, table(sweep.name, "paper", seeds))
+    for (verdict, outcomes, _), (same, others, _) in zip(found, expected, strict=True):
+        assert verdict == same
+        values, known = (
+            {outcome.case: outcome.estimate.value for outcome in each}
+            for each in (outcomes, others)
+        )
+        assert values == pytest.approx(known, abs=1e-6)
 
 
 # A single seed, which has no interval
 
-BY_VALUE = {"power-law", "tuned-dg", "tuned-ppo", "tuned-pmpo", "ppo-clip", "ppo-kl"}
-BY_VALUE |= {"sequential-gap", "best-additive", "dg-beside-additive"}
-
 
 @pytest.mark.parametrize("name", CLAIMS)
-def test_one_seed_reproduces_nothing_that_takes_an_interval(table, name):
+def test_one_seed_decides_nothing(table, decided, name):
     plan = "paper" if name in PLANS["smoke"][1] else "smoke"
-    finding = CLAIMS[name].check(table(CLAIMS[name].sweep.name, plan, 1))
-    assert math.isfinite(finding.value)
-    assert name in BY_VALUE or finding.verdict != REPRODUCED
-    assert name in BY_VALUE or math.isnan(finding.low)
-
-
-@pytest.mark.parametrize("gain", [0.01, -0.01])
-def test_without_an_interval_the_value_says_whether_a_penalty_helps(runs, gain):
-    claim = CLAIMS["ppo-kl"]
-    finding = claim.check(runs(claim.sweep, lambda c: 0.2 - gain * (c.kl > 0), None, 1))
-    assert finding.verdict == (NOT if gain > 0 else REPRODUCED)
-
-
-def test_one_seed_shows_the_smallest_gap_too(runs):
-    claim = CLAIMS["lower-error"]
-    errors = {"pg": 0.3, "ppo": 0.15, "pmpo": 0.4, "dg": 0.2}
-    finding = claim.check(runs(claim.sweep, lambda c: errors[c.method], None, 1))
-    assert (finding.verdict, finding.value) == (NOT, pytest.approx(-0.05))
+    for verdict, outcomes, _ in readings(decided, name, table(CLAIMS[name].sweep.name, plan, 1)):
+        assert verdict == OPEN
+        assert all(math.isnan(outcome.estimate.low) for outcome in outcomes)
 
 
 # No errors at all, and no differences
@@ -184,22 +177,24 @@ def test_one_seed_shows_the_smallest_gap_too(runs):
 
 @pytest.mark.parametrize(("error", "seeds"), [(flawless, 4), (flawless_dg, 1)])
 @pytest.mark.parametrize("name", CLAIMS)
-def test_runs_without_any_error_are_decided_too(table, name, error, seeds):
-    rows = table(CLAIMS[name].sweep.name, "quick", seeds, error)
+def test_runs_without_any_error_are_decided_too(table, decided, name, error, seeds):
+    plan = "paper" if name in SHORT else "quick"
+    rows = table(CLAIMS[name].sweep.name, plan, seeds, error)
     if name in ("power-law", "exponent-length", "exponent-vocabulary"):
         with pytest.raises(NotMeasuredError, match="errors above 0"):
-            CLAIMS[name].check(rows)
-        return
-    finding = CLAIMS[name].check(rows)
-    assert finding.verdict in (REPRODUCED, PARTLY, NOT)
-    if name != "ppo-clip" or error is flawless_dg:  # 0/0 is no number
-        assert math.isfinite(finding.value)
-    if error is flawless:
-        assert finding.verdict != REPRODUCED or name in BY_VALUE
+            readings(decided, name, rows)
+    elif error is flawless_dg:
+        assert {verdict for verdict, *_ in readings(decided, name, rows)} == {OPEN}
+    elif name == "ppo-clip":  # 0/0 is no number
+        assert decided(CLAIMS[name], rows)[0] == OPEN
+    else:  # DG's regret is below 0.01, and a penalty does not help: no other claim is of equals
+        holds = REPRODUCED if name in ("tuned-dg", "ppo-kl") else NOT
+        assert {verdict for verdict, *_ in readings(decided, name, rows)} == {holds}
 
 
-def test_a_line_through_errors_that_do_not_differ_is_perfect(runs):
-    assert CLAIMS["power-law"].check(runs(SCALING, lambda _: 0.25, None, 1)).value == 1
+def test_a_line_through_errors_that_do_not_differ_is_perfect(runs, decided):
+    _, outcomes, _ = decided(CLAIMS["power-law"], runs(SCALING, lambda _: 0.25, None, 1))
+    assert {outcome.estimate.value for outcome in outcomes} == {1.0}
 
 
 # Values of one config only
@@ -209,10 +204,12 @@ PASSES = changed("ppo:clip=0.1", "ppo:clip=0.4", "dg", learning_rate=3e-4)
 
 
 @pytest.mark.parametrize(("name", "value"), [("ppo-clip", 1.0), ("ppo-kl", 0.0)])
-def test_settings_of_ppo_are_compared_with_equally_many_passes(runs, name, value):
+def test_settings_of_ppo_are_compared_with_equally_many_passes(runs, decided, name, value):
     # Each clip is run with one pass and with four: what differs is due to the passes alone.
     rows = runs(CLAIMS[name].sweep, lambda c: 0.1 if c.epochs == 4 else 0.3, PASSES)
-    assert CLAIMS[name].check(rows).value == pytest.approx(value, abs=0.01)
+    _, outcomes, _ = decided(CLAIMS[name], rows)
+    values = [outcome.estimate.value for outcome in outcomes]
+    assert values == pytest.approx([value] * len(values), abs=0.01)
 
 
 def windows(config):
@@ -224,20 +221,23 @@ def windows(config):
 
 
 @pytest.mark.parametrize("records", [4, None])
-def test_learners_alike_per_gradient_step_are_equally_fast(runs, records):
+def test_learners_alike_per_gradient_step_are_equally_fast(runs, decided, records):
     # Per episode PPO, which makes four times as many, is the faster.
-    finding = CLAIMS["faster"].check(runs(CURVES, windows, records=records))
-    assert finding.value == pytest.approx(0, abs=1e-6)
-    assert finding.verdict == NOT
-    assert "DG, PPO, after" in finding.measures
-    assert "PPO: -0." in finding.note.partition("per episode: ")[2]
+    found = readings(decided, "faster", runs(CURVES, windows, records=records))
+    assert [verdict for verdict, *_ in found] == [OPEN, PARTLY]
+    by_update, by_episode = (headline(outcomes) for _, outcomes, _ in found)
+    assert (by_update.case, by_update.status) == (by_episode.case, "open") == ("PPO", "open")
+    assert by_update.estimate.value == pytest.approx(0, abs=1e-6)
+    assert by_episode.estimate.high < 0
 
 
-def test_without_a_record_at_as_many_gradient_steps_nothing_is_compared(runs):
+def test_without_a_record_at_as_many_gradient_steps_nothing_is_compared(runs, decided):
+    rows = runs(CURVES, better, records=2)
     with pytest.raises(NotMeasuredError, match="records after as many"):
-        CLAIMS["faster"].check(runs(CURVES, better, records=2))
+        decided(CLAIMS["faster"], rows)
+    assert decided(CLAIMS["faster"], rows, 1)[0] == REPRODUCED
     # Of methods with as many passes each has them all.
-    decided("faster", runs(CURVES, better, PLANS["one pass"][0], records=2))
+    readings(decided, "faster", runs(CURVES, better, PLANS["one pass"][0], records=2))
 
 
 def test_the_tables_of_these_tests_are_such_as_a_store_gives(runs, tmp_path):

@@ -14,7 +14,6 @@ from matplotlib.colors import to_hex
 
 from delightful.lab import style
 from delightful.lab.cells import Plan
-from delightful.lab.statistics import Estimate
 from delightful.paper.tokens import EXPERIMENT
 from delightful.paper.tokens.figures import FIGURES
 from delightful.paper.tokens.sweep import SETTINGS
@@ -235,14 +234,23 @@ def test_figure_9_fits_the_exponents_that_there_are(drawn):
         assert begin == sorted(f"{m.upper()}: {k:.2f}" for m, k in exponents.items())
 
 
-def test_figure_9_and_its_claims_give_the_same_intervals(drawn, table):
+def test_figure_9_and_its_claims_have_the_same_exponents(drawn, table, decided):
     numbers, claims = drawn("scaling").numbers, {claim.id: claim for claim in EXPERIMENT.claims}
     for field in ("length", "vocabulary"):
-        note = claims[f"tokens/exponent-{field}"].check(table("scaling")).note
+        _, outcomes, _ = decided(claims[f"tokens/exponent-{field}"], table("scaling"), 1)
         fits = numbers.filter(metric=f"exponent in {field}")
-        columns = ("method", "exponent", "exponent_low", "exponent_high")
-        for method, *interval in fits.select(columns).rows():
-            assert f"{method.upper()}: {Estimate(*interval)}" in note
+        exponents = dict(zip(fits["method"], fits["exponent"], strict=True))
+        gaps = {m.upper(): k - exponents["dg"] for m, k in exponents.items() if m != "dg"}
+        found = {outcome.case: outcome.estimate.value for outcome in outcomes}
+        assert found == pytest.approx(gaps, abs=1e-12)
+
+
+def test_figures_of_the_appendix_and_beyond_the_paper_are_marked_so():
+    assert [name for name, figure in BY_ID.items() if not figure.appendix] == [
+        "task",
+        "error",
+        "scaling",
+    ]
 
 
 def test_figure_9_fits_one_config_of_a_method_that_is_run_with_several(drawn):

@@ -19,9 +19,9 @@ EXPERIMENT = Experiment(
         "batch before its update; regret is its average over training so far. A record is the "
         "mean over the batches since the last one.",
         "PPO with fresh actors and one update per batch is REINFORCE, since its ratios are 1. Here "
-        "it makes four passes over each batch. Claims compare per gradient step, the paper's 'same "
-        "compute budget', and per episode, which gives PPO four times the updates; figures other "
-        "than 8b show all methods per episode.",
+        "it makes four passes over each batch. Claims compare per gradient step, as methods share "
+        "the same 'compute budget' in the paper, and per episode, which gives PPO four times the "
+        "updates; figures other than 8b show all methods per episode.",
         "KL is taken from the policy that acted. With fresh actors and one update per batch it has "
         "no gradient, so the maps of Figure 20 make four passes for PMPO as well.",
         "Weights start normal with variance 1/inputs, token and position embeddings with variance "

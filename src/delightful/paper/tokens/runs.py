@@ -62,6 +62,11 @@ def rivals(table: pl.DataFrame) -> list[str]:
     return found
 
 
+def by_method(rows: pl.DataFrame, metric: str, **where: Any) -> dict[str, np.ndarray]:
+    """`metric` of each method that is compared, one number per seed, from rows of `ends`."""
+    return {spec: by_seed(rows, metric, method=spec, **where) for spec in rivals(rows)}
+
+
 def scaled(
     rows: pl.DataFrame, field: str, metric: str, specs: Sequence[str]
 ) -> dict[str, dict[int, np.ndarray]]:

@@ -4,6 +4,7 @@ The quick scale has fewer values and seeds, and some of its runs are shorter tha
 that are not are the first seeds of the paper's.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -133,13 +134,20 @@ def _additive(scale: str) -> list[Point]:
 
 _SEEDS = {"smoke": 2, "quick": 2, "paper": 30}
 
-CURVES = Sweep("tokens/curves", TRAIN, _curves, _SEEDS)
-SCALING = Sweep("tokens/scaling", TRAIN, _scaling, _SEEDS | {"brief": 2})
-TUNING = Sweep("tokens/tuning", TRAIN, _tuning, _SEEDS)
-RATE = Sweep("tokens/learning-rate", TRAIN, _rate, _SEEDS)
-EXTENDED = Sweep("tokens/extended", TRAIN, _extended, _SEEDS)
-VARIANTS = Sweep("tokens/variants", TRAIN, _variants, _SEEDS)
-ALL_OR_NOTHING = Sweep("tokens/all-or-nothing", TRAIN, _all_or_nothing, _SEEDS)
-ADDITIVE = Sweep("tokens/additive", TRAIN, _additive, _SEEDS)
+
+def _sweep(name: str, points: Callable[[str], list[Point]], **seeds: int) -> Sweep:
+    """Of actors that always have the learner's parameters: the paper's actors run in parallel, and
+    it does not say how old theirs are."""
+    return Sweep(f"tokens/{name}", TRAIN, points, _SEEDS | seeds, reading="fresh actors")
+
+
+CURVES = _sweep("curves", _curves)
+SCALING = _sweep("scaling", _scaling, brief=2)
+TUNING = _sweep("tuning", _tuning)
+RATE = _sweep("learning-rate", _rate)
+EXTENDED = _sweep("extended", _extended)
+VARIANTS = _sweep("variants", _variants)
+ALL_OR_NOTHING = _sweep("all-or-nothing", _all_or_nothing)
+ADDITIVE = _sweep("additive", _additive)
 
 SWEEPS = (CURVES, SCALING, TUNING, RATE, EXTENDED, VARIANTS, ALL_OR_NOTHING, ADDITIVE)

@@ -1,87 +1,92 @@
-"""Claims of Section 5.
+"""Claims of Section 5."""
 
-Methods are compared after the same number of gradient steps, the paper's "same compute budget", and
-after the same number of episodes, when PPO has made four times the gradient steps. A claim is
-reproduced if it holds both ways, and partly if it holds one way. The value shown is that per
-gradient step.
-"""
-
-from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import polars as pl
 
-from delightful.lab.experiment import ClaimBook, Finding, NotMeasuredError, found
+from delightful.lab.cells import Sweep
+from delightful.lab.experiment import ClaimBook, Reading
 from delightful.lab.plotting import label
-from delightful.lab.statistics import bootstrap
-from delightful.paper.comparisons import Gaps, listed, lower, narrowest, positive
+from delightful.lab.quantities import Mean, jackknife
+from delightful.lab.verdicts import Measurement, NotMeasuredError, Rule, above, at_least, measured
+from delightful.paper.comparisons import lower
 from delightful.paper.tokens import sweep
-from delightful.paper.tokens.runs import at_equal_updates, by_seed, ends, power_laws, rivals, scaled
+from delightful.paper.tokens.runs import (
+    at_equal_updates,
+    by_method,
+    ends,
+    power_laws,
+    rivals,
+    scaled,
+)
 
 claims = ClaimBook("tokens")
 
 SIZES = {"length": "H", "vocabulary": "M"}
 
+_STANDS = (
+    'per gradient step stands for the paper: "All methods share the same Transformer '
+    'architecture, optimizer, and compute budget" (Section 5), and per episode PPO, with four '
+    "passes over each batch, makes four times the gradient steps of the others"
+)
 
-def both_ways(
-    table: pl.DataFrame,
-    what: str,
-    gaps: Callable[[pl.DataFrame], Gaps],
-    *,
-    enough: bool = True,
-    nearly: Callable[[Gaps], bool] = positive,
-    note: str = "",
-) -> Finding:
-    """Whether all `gaps`, of rows such as `ends` gives, are clearly positive, by both measures.
 
-    enough: whether the runs can decide the claim; else it is partly reproduced at most.
-    nearly: when gaps per gradient step that are not all positive still make it partly reproduced.
-    """
-    early = at_equal_updates(table)
-    by_update, by_episode = gaps(early), gaps(ends(table))
-    worst = narrowest(by_update)
-    updates = max(early["updates"].to_list())
-    words = f"per gradient step: {listed(by_update)}; per episode: {listed(by_episode)}"
-    return found(
-        f"{what}, {worst}, after {updates} gradient steps",
-        by_update[worst],
-        enough and positive(by_update) and positive(by_episode),
-        partly=positive(by_update) or positive(by_episode) or nearly(by_update),
-        note=f"{words}; {note}" if note else words,
+def equal_budgets(runs: Sweep) -> tuple[Reading, Reading]:
+    """Methods after the same number of gradient steps, and of episodes."""
+    return (
+        Reading("per gradient step", runs, at_equal_updates, _STANDS),
+        Reading("per episode", runs, ends),
     )
 
 
-def over_dg(metric: str) -> Callable[[pl.DataFrame], Gaps]:
-    """`metric` of each baseline − DG's."""
-
-    def gaps(rows: pl.DataFrame) -> Gaps:
-        runs = {spec: by_seed(rows, metric, method=spec) for spec in rivals(rows)}
-        return {label(spec): lower(runs[spec], runs["dg"]) for spec in runs if spec != "dg"}
-
-    return gaps
+def over_dg(runs: dict[str, np.ndarray], case: str = "") -> dict[str, Mean]:
+    """Each baseline's numbers − DG's, by the baseline's name and the case."""
+    rest = (spec for spec in runs if spec != "dg")
+    return {label(spec) + case: lower(runs[spec], runs["dg"]) for spec in rest}
 
 
-@claims.add("Section 5, Figure 8", paper="> 0", sweep=sweep.CURVES)
-def faster(table: pl.DataFrame) -> Finding:
+def _after(rows: pl.DataFrame) -> str:
+    """How long the methods have trained, in what is the same for all."""
+    updates = rows["updates"].unique().to_list()
+    steps = max(rows["step"].to_list())
+    return (
+        f"after {updates[0]:,} gradient steps" if len(updates) == 1 else f"after {steps:,} batches"
+    )
+
+
+def _means(runs: dict[str, np.ndarray]) -> str:
+    return "; ".join(f"{label(spec)} {x.mean():.3g}" for spec, x in runs.items())
+
+
+@claims.add(
+    "Section 5, Figure 8",
+    paper="> 0",
+    readings=equal_budgets(sweep.CURVES),
+    rule=Rule(above(0, "average error over training, baseline − DG"), parts=True),
+)
+def faster(rows: pl.DataFrame) -> Measurement:
     """DG converges faster than all baselines."""
-    return both_ways(table, "average error, baseline − DG", over_dg("regret"))
+    runs = by_method(rows, "regret")
+    return measured(over_dg(runs), note=f"average error {_after(rows)}: {_means(runs)}")
 
 
-def last_errors(table: pl.DataFrame, *, enough: bool = True) -> Finding:
-    """Error over the last record, each baseline's − DG's."""
-    errors = {spec: by_seed(ends(table), "error", method=spec) for spec in rivals(table)}
-    means = "; ".join(
-        f"{label(spec)} {runs.mean():.2g} ({np.median(runs):.2g})" for spec, runs in errors.items()
-    )
-    note = f"mean (median) after {max(table['steps'].to_list())} batches: {means}"
-    gaps = over_dg("error")
-    return both_ways(table, "error, baseline − DG", gaps, enough=enough, note=note)
+LAST_ERRORS = Rule(above(0, "final error, baseline − DG"), parts=True)
 
 
-@claims.add("Section 5, Figure 8", paper="> 0", sweep=sweep.CURVES)
-def lower_error(table: pl.DataFrame) -> Finding:
+def last_errors(rows: pl.DataFrame) -> Measurement:
+    """Error over the last record: the quantity of LAST_ERRORS."""
+    runs = by_method(rows, "error")
+    errors = (f"{label(m)} {x.mean():.2g} ({np.median(x):.2g})" for m, x in runs.items())
+    return measured(over_dg(runs), note=f"mean (median) error {_after(rows)}: {'; '.join(errors)}")
+
+
+@claims.add(
+    "Section 5, Figure 8", paper="> 0", readings=equal_budgets(sweep.CURVES), rule=LAST_ERRORS
+)
+def lower_error(rows: pl.DataFrame) -> Measurement:
     """DG reaches lower sequence error than all baselines."""
-    return last_errors(table)
+    return last_errors(rows)
 
 
 Runs = dict[str, dict[int, np.ndarray]]
@@ -104,31 +109,39 @@ def _along(runs: Runs, field: str) -> str:
     return f"at {SIZES[field]} = {sizes}: {values}"
 
 
-def _rise(table: pl.DataFrame, field: str) -> Finding:
-    """How much more than DG's the final error of each baseline rises from the smallest size to the
-    largest."""
-
-    def gaps(rows: pl.DataFrame) -> Gaps:
-        runs = _by_size(rows, field, "error")
-        rises = {spec: by[max(by)] - by[min(by)] for spec, by in runs.items()}
-        return {label(spec): lower(rises[spec], rises["dg"]) for spec in rises if spec != "dg"}
-
-    note = f"final error {_along(_by_size(ends(table), field, 'error'), field)}"
-    return both_ways(table, "rise of the error, baseline − DG", gaps, note=note)
+def _rises(field: str) -> Rule:
+    words = f"rise of the final error from the smallest {SIZES[field]} to the largest"
+    return Rule(above(0, f"{words}, baseline − DG"), parts=True)
 
 
-@claims.add("Section 5, Figure 9a", paper="> 0", sweep=sweep.SCALING)
-def graceful_length(table: pl.DataFrame) -> Finding:
+def _rise(rows: pl.DataFrame, field: str) -> Measurement:
+    runs = _by_size(rows, field, "error")
+    rises = {spec: by[max(by)] - by[min(by)] for spec, by in runs.items()}
+    return measured(over_dg(rises), note=f"error {_after(rows)} {_along(runs, field)}")
+
+
+@claims.add(
+    "Section 5, Figure 9a",
+    paper="> 0",
+    readings=equal_budgets(sweep.SCALING),
+    rule=_rises("length"),
+)
+def graceful_length(rows: pl.DataFrame) -> Measurement:
     """With the horizon, baseline performance deteriorates rapidly beyond a threshold, whereas DG
     degrades much more gracefully."""
-    return _rise(table, "length")
+    return _rise(rows, "length")
 
 
-@claims.add("Section 5, Figure 9b", paper="> 0", sweep=sweep.SCALING)
-def graceful_vocabulary(table: pl.DataFrame) -> Finding:
+@claims.add(
+    "Section 5, Figure 9b",
+    paper="> 0",
+    readings=equal_budgets(sweep.SCALING),
+    rule=_rises("vocabulary"),
+)
+def graceful_vocabulary(rows: pl.DataFrame) -> Measurement:
     """With the vocabulary, baseline performance deteriorates rapidly beyond a threshold, whereas DG
     degrades much more gracefully."""
-    return _rise(table, "vocabulary")
+    return _rise(rows, "vocabulary")
 
 
 def _errors(rows: pl.DataFrame, field: str) -> Runs:
@@ -139,61 +152,68 @@ def _errors(rows: pl.DataFrame, field: str) -> Runs:
     return runs
 
 
-def _exponent(table: pl.DataFrame, field: str) -> Finding:
-    """The exponent of the average error in a size, each baseline's − DG's; "partly" also if DG's is
-    the smallest, though not clearly.
-
-    A method at chance everywhere would have one near 0: the note gives the errors themselves.
-    """
-
-    def slopes(rows: pl.DataFrame) -> dict[str, np.ndarray]:
-        return {spec: power_laws(runs)[0] for spec, runs in _errors(rows, field).items()}
-
-    def gaps(rows: pl.DataFrame) -> Gaps:
-        fitted = slopes(rows)
-        return {label(spec): lower(fitted[spec], fitted["dg"]) for spec in fitted if spec != "dg"}
-
-    rows = ends(table)
-    each = listed({label(spec): bootstrap(of_seeds) for spec, of_seeds in slopes(rows).items()})
-    errors = _along(_by_size(rows, field, "regret"), field)
-    return both_ways(
-        table,
-        f"exponent in {SIZES[field]}, baseline − DG",
-        gaps,
-        nearly=lambda found: all(gap.value > 0 for gap in found.values()),
-        note=f"exponents per episode: {each}; average error {errors}",
+def _exponents(field: str) -> Rule:
+    return Rule(
+        above(0, f"exponent of the average error in {SIZES[field]}, baseline − DG"), parts=True
     )
 
 
-@claims.add("Section 5, Figure 9c", paper="> 0", sweep=sweep.SCALING)
-def exponent_length(table: pl.DataFrame) -> Finding:
+def _exponent(rows: pl.DataFrame, field: str) -> Measurement:
+    """A method at chance everywhere would have one near 0: the note gives the errors themselves."""
+    runs = _errors(rows, field)
+    slopes = {spec: power_laws(by_size)[0] for spec, by_size in runs.items()}
+    note = f"exponents {_after(rows)}: {_means(slopes)}. Average error {_along(runs, field)}"
+    return measured(over_dg(slopes), note=note)
+
+
+@claims.add(
+    "Section 5, Figure 9c",
+    paper="> 0",
+    readings=equal_budgets(sweep.SCALING),
+    rule=_exponents("length"),
+)
+def exponent_length(rows: pl.DataFrame) -> Measurement:
     """DG achieves a smaller scaling exponent in the horizon."""
-    return _exponent(table, "length")
+    return _exponent(rows, "length")
 
 
-@claims.add("Section 5, Figure 9d", paper="> 0", sweep=sweep.SCALING)
-def exponent_vocabulary(table: pl.DataFrame) -> Finding:
+@claims.add(
+    "Section 5, Figure 9d",
+    paper="> 0",
+    readings=equal_budgets(sweep.SCALING),
+    rule=_exponents("vocabulary"),
+)
+def exponent_vocabulary(rows: pl.DataFrame) -> Measurement:
     """DG achieves a smaller scaling exponent in the vocabulary."""
-    return _exponent(table, "vocabulary")
+    return _exponent(rows, "vocabulary")
 
 
-@claims.add("Section 5, Figure 9c–d", paper="≈ 1", sweep=sweep.SCALING)
-def power_law(table: pl.DataFrame) -> Finding:
+@claims.add(
+    "Section 5, Figure 9c–d",
+    paper="≈ 1",
+    sweep=sweep.SCALING,
+    rule=at_least(0.9, "R² of the line through mean log errors", ours="the paper says approximate"),
+)
+def power_law(table: pl.DataFrame) -> Measurement:
     """The log-log plots reveal approximate power-law scaling.
 
-    R² of the line through the mean log errors after as many episodes; "approximate" is at least
-    0.9 for every method and size, "partly" for half of them.
+    Of the average error, after as many episodes of every method.
     """
-    fits = {}
+    rows = ends(table)
+    fits, plain = {}, []
     for field, symbol in SIZES.items():
-        for spec, by_size in _errors(ends(table), field).items():
+        for spec, by_size in _errors(rows, field).items():
             if len(by_size) < 3:
                 raise NotMeasuredError("it needs at least three sizes")
-            x, y = np.log(list(by_size)), [np.log(runs).mean() for runs in by_size.values()]
-            flat = np.ptp(y) == 0  # a line through equal points is perfect, if no law of scaling
-            fits[f"{label(spec)} in {symbol}"] = 1.0 if flat else np.corrcoef(x, y)[0, 1] ** 2
-    worst = min(fits, key=lambda name: fits[name])
-    good = [fit >= 0.9 for fit in fits.values()]
-    note = "; ".join(f"{name} {fit:.3f}" for name, fit in fits.items())
-    holds, half = all(good), 2 * sum(good) >= len(good)
-    return found(f"smallest R² ({worst})", fits[worst], holds, partly=half, note=note)
+            name, logs = f"{label(spec)} in {symbol}", np.log(np.stack(list(by_size.values()), 1))
+            fit = partial(_fit, np.log(list(by_size)))
+            fits[name] = jackknife(fit, logs)
+            plain.append(f"{name} {fit(logs):.3f}")
+    # The jackknife takes a bias away, which can put a value above 1.
+    return measured(fits, note=f"before the jackknife's correction: {'; '.join(plain)}")
+
+
+def _fit(x: np.ndarray, logs: np.ndarray) -> float:
+    y = logs.mean(0)
+    flat = np.ptp(y) == 0  # a line through equal points is perfect, if no law of scaling
+    return 1.0 if flat else float(np.corrcoef(x, y)[0, 1] ** 2)

@@ -1,110 +1,103 @@
 """Claims of Appendices D.2 and D.3: robustness and task variants."""
 
-from typing import Any
-
 import numpy as np
 import polars as pl
 
-from delightful.lab.experiment import ClaimBook, Finding, NotMeasuredError, found
+from delightful.lab.experiment import ClaimBook
 from delightful.lab.plotting import label
-from delightful.lab.statistics import Estimate
-from delightful.paper.comparisons import Gaps, lower
+from delightful.lab.quantities import Mean
+from delightful.lab.verdicts import Measurement, NotMeasuredError, Rule, above, measured
 from delightful.paper.tokens import sweep
-from delightful.paper.tokens.claims.main_text import both_ways, last_errors
-from delightful.paper.tokens.runs import at_equal_updates, by_seed, ends, rivals
+from delightful.paper.tokens.claims.main_text import (
+    LAST_ERRORS,
+    equal_budgets,
+    last_errors,
+    over_dg,
+)
+from delightful.paper.tokens.runs import by_method
 
 claims = ClaimBook("tokens")
 
 
-@claims.add("Appendix D.2, Figure 21a", paper="> 0", sweep=sweep.RATE)
-def learning_rates(table: pl.DataFrame) -> Finding:
+@claims.add(
+    "Appendix D.2, Figure 21a",
+    paper="> 0",
+    readings=equal_budgets(sweep.RATE),
+    rule=Rule(above(0, "regret at a learning rate, baseline − DG"), parts=True),
+)
+def learning_rates(rows: pl.DataFrame) -> Measurement:
     """DG consistently outperforms baselines over a wide effective range of learning rates.
 
-    Regret of the best baseline − DG at each rate; "partly" also if DG is clearly the best at
-    half of the rates or more, per gradient step.
+    All rates of the grid are taken for the range.
     """
-    rates = sorted(table["learning_rate"].unique().to_list())
+    rates = sorted(rows["learning_rate"].unique().to_list())
     if len(rates) < 2:
         raise NotMeasuredError("it needs runs at several learning rates")
-
-    def gaps(rows: pl.DataFrame) -> Gaps:
-        return {f"rate {rate:g}": _margin(rows, learning_rate=rate) for rate in rates}
-
-    best = []
-    for spec in rivals(table):
-        rows = ends(table)
-        means = [by_seed(rows, "regret", method=spec, learning_rate=r).mean() for r in rates]
-        best.append(f"{label(spec)} {min(means):.4f} at {rates[int(np.argmin(means))]:g}")
-    return both_ways(
-        table,
-        "regret, best baseline − DG",
-        gaps,
-        nearly=_at_half,
-        note=f"best rates per episode: {'; '.join(best)}",
+    gaps: dict[str, Mean] = {}
+    regrets: dict[str, list[float]] = {}
+    for rate in rates:
+        runs = by_method(rows, "regret", learning_rate=rate)
+        gaps |= over_dg(runs, f", rate {rate:g}")
+        for spec, of_seeds in runs.items():
+            regrets.setdefault(spec, []).append(float(of_seeds.mean()))
+    best = "; ".join(
+        f"{label(spec)} {min(means):.4f} at {rates[int(np.argmin(means))]:g}"
+        for spec, means in regrets.items()
     )
+    return measured(gaps, note=f"lowest regrets: {best}")
 
 
-def _at_half(gaps: Gaps) -> bool:
-    return 2 * sum(gap.low > 0 for gap in gaps.values()) >= len(gaps)
-
-
-def _margin(rows: pl.DataFrame, **where: Any) -> Estimate:
-    """The best baseline's regret − DG's."""
-    runs = {spec: by_seed(rows, "regret", method=spec, **where) for spec in rivals(rows)}
-    best = min((spec for spec in runs if spec != "dg"), key=lambda spec: float(runs[spec].mean()))
-    return lower(runs[best], runs["dg"])
-
-
-@claims.add("Appendix D.2, Figure 21b", paper="> 0", sweep=sweep.EXTENDED)
-def extended(table: pl.DataFrame) -> Finding:
-    """Extended to K = 10,000, baselines do not catch up.
-
-    At most "partly" for shorter runs than the paper's.
-    """
-    return last_errors(table, enough=min(table["steps"].to_list()) >= 10 * sweep.K)
+@claims.add(
+    "Appendix D.2, Figure 21b",
+    paper="> 0",
+    readings=equal_budgets(sweep.EXTENDED),
+    rule=LAST_ERRORS,
+)
+def extended(rows: pl.DataFrame) -> Measurement:
+    """Extended to K = 10,000, baselines do not catch up."""
+    steps, needed = min(rows["steps"].to_list()), 10 * sweep.K
+    if steps < needed:
+        raise NotMeasuredError(f"it needs runs of {needed:,} batches, and these have {steps:,}")
+    return last_errors(rows)
 
 
 Variant = tuple[str, str]
 """A task and a reward."""
 
 
-def _variants(rows: pl.DataFrame) -> list[Variant]:
-    kinds: list[Variant] = rows.select("task", "reward").unique(maintain_order=True).rows()
-    return kinds
+def _by_variant(rows: pl.DataFrame) -> dict[Variant, dict[str, np.ndarray]]:
+    """The regret of every method in each variant."""
+    kinds = rows.select("task", "reward").unique(maintain_order=True).rows()
+    return {(t, r): by_method(rows, "regret", task=t, reward=r) for t, r in kinds}
 
 
-@claims.add("Section 5, Appendix D.3, Figure 23", paper="> 0", sweep=sweep.VARIANTS)
-def every_variant(table: pl.DataFrame) -> Finding:
-    """DG achieves the lowest regret in every setting.
+@claims.add(
+    "Section 5, Appendix D.3, Figure 23",
+    paper="> 0",
+    readings=equal_budgets(sweep.VARIANTS),
+    rule=above(0, "regret, baseline − DG"),
+)
+def every_variant(rows: pl.DataFrame) -> Measurement:
+    """DG achieves the lowest regret in every setting."""
+    gaps: dict[str, Mean] = {}
+    for (task, reward), runs in _by_variant(rows).items():
+        gaps |= over_dg(runs, f", {task}, {reward} reward")
+    return measured(gaps)
 
-    Regret of the best baseline − DG in each; "partly" also if DG is clearly the best in half of
-    them or more, per gradient step.
-    """
 
-    def gaps(rows: pl.DataFrame) -> Gaps:
-        return {f"{t}, {r}": _margin(rows, task=t, reward=r) for t, r in _variants(table)}
-
-    return both_ways(table, "regret, best baseline − DG", gaps, nearly=_at_half)
-
-
-@claims.add("Appendix D.3, Figure 23", paper="> 0.5", sweep=sweep.VARIANTS)
-def sequential_gap(table: pl.DataFrame) -> Finding:
-    """The gap is often larger in the harder Sequential settings.
-
-    In which share of the tasks DG's margin over the best baseline, per gradient step, is larger
-    with Sequential reward than with Bag-of-Tokens; "often" is more than half, "partly" half.
-    """
-    rows = at_equal_updates(table)
-    variants = _variants(rows)
-    larger, notes = [], []
+@claims.add(
+    "Appendix D.3, Figure 23",
+    paper="> 0, often",
+    readings=equal_budgets(sweep.VARIANTS),
+    rule=above(0, "gap in regret (baseline − DG), Sequential − Bag-of-Tokens", most=True),
+)
+def sequential_gap(rows: pl.DataFrame) -> Measurement:
+    """The gap is often larger in the harder Sequential settings."""
+    variants = _by_variant(rows)
+    larger: dict[str, Mean] = {}
     for task in sorted({task for task, _ in variants}):
         if not {(task, "bag"), (task, "sequential")} <= set(variants):
             raise NotMeasuredError("it needs runs of both rewards for every task")
-        bag, sequential = (
-            _margin(rows, task=task, reward=kind).value for kind in ("bag", "sequential")
-        )
-        larger.append(sequential > bag)
-        notes.append(f"{task} {bag:.4f} → {sequential:.4f}")
-    share = float(np.mean(larger))
-    note = f"bag → sequential: {'; '.join(notes)}"
-    return found("share of tasks", share, share > 0.5, partly=share == 0.5, note=note)
+        bag, sequential = variants[task, "bag"], variants[task, "sequential"]
+        larger |= over_dg({spec: sequential[spec] - bag[spec] for spec in bag}, f", {task}")
+    return measured(larger)

@@ -68,7 +68,7 @@ def _map(axis: Any, table: pl.DataFrame, method: str, option: str, symbol: str) 
     return numbers
 
 
-@figures.add("Figure 20", "Tuning PPO and PMPO", sweep=sweep.TUNING)
+@figures.add("Figure 20", "Tuning PPO and PMPO", sweep=sweep.TUNING, appendix=True)
 def tuning(table: pl.DataFrame) -> Drawing:
     """Average error over clip or preference and KL penalty, with four passes over each batch; for
     PMPO also with one, where the penalty has no gradient. The quick scale has fewer values."""
@@ -77,7 +77,7 @@ def tuning(table: pl.DataFrame) -> Drawing:
     return side_by_side(table, ppo, pmpo)
 
 
-@figures.add("Figure 21a", "Learning rate", sweep=sweep.RATE)
+@figures.add("Figure 21a", "Learning rate", sweep=sweep.RATE, appendix=True)
 def learning_rate(table: pl.DataFrame) -> Drawing:
     """Error averaged over 1,000 batches."""
     figure, (axis,) = style.panels(1, width=3.8, height=2.7)
@@ -96,13 +96,13 @@ def _extended(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
     return numbers
 
 
-@figures.add("Figure 21b", "Extended training", sweep=sweep.EXTENDED)
+@figures.add("Figure 21b", "Extended training", sweep=sweep.EXTENDED, appendix=True)
 def extended(table: pl.DataFrame) -> Drawing:
     """Sequence error over 10,000 batches, 1,200 at the quick scale."""
     return side_by_side(table, _extended)
 
 
-@figures.add("Figure 22", "Reward structures")
+@figures.add("Figure 22", "Reward structures", appendix=True)
 def rewards() -> Drawing:
     """The same answer, wrong at two places, under each reward. Green tokens are rewarded, red ones
     are wrong, grey ones are right but not rewarded."""
@@ -132,7 +132,7 @@ def by_reward(
     return Drawing(figure, pl.concat(parts))
 
 
-@figures.add("Figure 23", "Eight task variants", sweep=sweep.VARIANTS)
+@figures.add("Figure 23", "Eight task variants", sweep=sweep.VARIANTS, appendix=True)
 def variants(table: pl.DataFrame) -> Drawing:
     """Sequence error for four targets and two rewards over 1,000 batches; 200 if quick."""
     rewards = [r for r in ("bag", "sequential", "all") if r in set(table["reward"])]
@@ -140,7 +140,9 @@ def variants(table: pl.DataFrame) -> Drawing:
     return by_reward(table, rewards, "task", tasks)
 
 
-@figures.add("Figure 24", "Additive mixtures against the product", sweep=sweep.ADDITIVE)
+@figures.add(
+    "Figure 24", "Additive mixtures against the product", sweep=sweep.ADDITIVE, appendix=True
+)
 def additive(table: pl.DataFrame) -> Drawing:
     """Average error of σ(((1−α)U + αℓ)/η)·U over 1,000 batches."""
     figure, (axis,) = style.panels(1, width=4.2, height=2.9)

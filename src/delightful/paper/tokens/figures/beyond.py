@@ -12,7 +12,7 @@ from delightful.paper.tokens.figures.appendix import by_reward
 figures = FigureBook("tokens")
 
 
-@figures.add("beyond the paper", "All-or-nothing reward", sweep=sweep.ALL_OR_NOTHING)
+@figures.add("beyond the paper", "All-or-nothing reward", sweep=sweep.ALL_OR_NOTHING, appendix=True)
 def all_or_nothing(table: pl.DataFrame) -> Drawing:
     """An answer earns 1 if it is faultless and 0 otherwise, so at first nearly every batch has no
     gradient."""
@@ -20,7 +20,9 @@ def all_or_nothing(table: pl.DataFrame) -> Drawing:
     return by_reward(table, [table["reward"][0]], "length", lengths)
 
 
-@figures.add("beyond the paper", "What the gate does to Token Reversal", sweep=sweep.CURVES)
+@figures.add(
+    "beyond the paper", "What the gate does to Token Reversal", sweep=sweep.CURVES, appendix=True
+)
 def gate(table: pl.DataFrame) -> Drawing:
     """(a) DG's gate at η = 1, averaged over the tokens of answers above and below their baseline; a
     batch without any counts as ½. (b) Mean surprisal of the sampled tokens. On average the gate is

@@ -17,7 +17,7 @@ from delightful.lab.plotting import (
     percent,
     ticks,
 )
-from delightful.lab.statistics import bootstrap
+from delightful.lab.statistics import t_interval
 from delightful.lab.tables import varying
 from delightful.paper.tokens import sweep
 from delightful.paper.tokens.figures.diagrams import draw_task
@@ -75,7 +75,7 @@ def _fits(axis: Any, table: pl.DataFrame, field: str) -> pl.DataFrame:
         if min(errors.shape) < 2 or errors.min() <= 0:
             continue
         exponents, intercepts = power_laws(runs)
-        k = bootstrap(exponents)
+        k = t_interval(exponents)
         fitted = np.exp(intercepts.mean()) * sizes**k.value
         text = f"{label(name)}: {k.value:.2f} [{k.low:.2f}, {k.high:.2f}]"
         axis.plot(sizes, fitted, "--", color=style.colour(name), lw=1, label=text)
