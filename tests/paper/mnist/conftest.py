@@ -4,6 +4,7 @@ import gzip
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import polars as pl
 import pytest
 
 from delightful.lab.errors import LabError
+from delightful.lab.experiment import Claim
+from delightful.lab.verdicts import Outcome, Verdict, headline, judge, verdict_of
 from delightful.paper.mnist import data
 
 ERRORS = ("train_error", "train_greedy_error", "val_error", "val_greedy_error")
@@ -31,6 +34,51 @@ def runs(table_of: Callable[..., pl.DataFrame]) -> Callable[..., pl.DataFrame]:
         return table_of(sweep, metrics, *plan_and_seeds, metrics=METRICS, records=2)
 
     return runs_of_mnist
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What was decided on a table, and on what."""
+
+    verdict: Verdict
+    outcomes: list[Outcome]
+    note: str
+
+    @property
+    def first(self) -> Outcome:
+        return headline(self.outcomes)
+
+    def value(self, case: str = "") -> float:
+        """What was measured in the one case whose name ends like this."""
+        (one,) = [outcome for outcome in self.outcomes if outcome.measures.endswith(case)]
+        return one.estimate.value
+
+
+def decided_on(
+    claim: Claim, table: pl.DataFrame, reading: int = 0, confidence: float = 0.99
+) -> Decided:
+    """A claim decided on a table of its sweep."""
+    found = claim.check(claim.readings[reading].prepare(table))
+    outcomes = judge(claim.rule, found, confidence)
+    return Decided(verdict_of(claim.rule, outcomes), outcomes, found.note)
+
+
+@pytest.fixture(scope="session")
+def on_table() -> Callable[..., Decided]:
+    return decided_on
+
+
+@pytest.fixture(scope="session")
+def decided(runs: Callable[..., pl.DataFrame]) -> Callable[..., Decided]:
+    """A claim decided on runs that measured what is given."""
+
+    def decide(
+        claim: Claim, measured: Any, plan: Any = None, seeds: int = 8, reading: int = 0
+    ) -> Decided:
+        sweep = claim.readings[reading].sweep
+        return decided_on(claim, runs(sweep, measured, plan, seeds), reading)
+
+    return decide
 
 
 @pytest.fixture(scope="session")

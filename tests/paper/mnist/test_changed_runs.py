@@ -9,16 +9,12 @@ import pytest
 from matplotlib import pyplot as plt
 
 from delightful.lab.cells import Plan
-from delightful.lab.experiment import NotMeasuredError
+from delightful.lab.verdicts import NotMeasuredError
 from delightful.paper.mnist import EXPERIMENT
 
 CLAIMS = {claim.id.removeprefix("mnist/"): claim for claim in EXPERIMENT.claims}
 FIGURES = {figure.id.removeprefix("mnist/"): figure for figure in EXPERIMENT.figures}
 BOTH = Plan("paper", methods=("pg", "dg"))
-
-
-def found(runs, name, measured, plan=None, seeds=8):
-    return CLAIMS[name].check(runs(CLAIMS[name].sweep, measured, plan, seeds))
 
 
 def error(config):
@@ -28,21 +24,22 @@ def error(config):
 # Several configs under one method
 
 
-def test_faster_leaves_exact_runs_out(runs):
+def test_faster_leaves_exact_runs_out(decided):
     # `ce` of the sweep is of exact expectations; under --method it becomes an exact PG and DG.
     def exact_dg_is_bad(config):
         return 0.9 if (config.samples, config.method) == (0, "dg") else error(config)
 
-    assert found(runs, "faster", exact_dg_is_bad, BOTH).value == pytest.approx(0.05)
+    assert decided(CLAIMS["faster"], exact_dg_is_bad, BOTH).value() == pytest.approx(0.05)
 
 
-def test_dg_with_an_entropy_bonus_is_not_taken_for_dg(runs):
+def test_dg_with_an_entropy_bonus_is_not_taken_for_dg(decided):
     # The sweep's bonuses are PG's; under --method DG is run with every one of them too.
     def bonus_harms_dg(config):
         return 0.9 if config.method == "dg" and config.entropy > 0 else error(config)
 
     plan = Plan("paper", methods=("pg", "dg", "dg:temperature=0.5"))
-    assert "1: 0.1500" in found(runs, "wide-temperature", bonus_harms_dg, plan).note
+    found = decided(CLAIMS["wide-temperature"], bonus_harms_dg, plan)
+    assert found.value("η = 1, coefficient = 0.001") == pytest.approx(0.05)
 
 
 @pytest.mark.parametrize(
@@ -76,25 +73,26 @@ def test_a_mean_is_over_the_seeds_of_one_config(runs, name, plan):
         ],
     ],
 )
-def test_what_is_not_varied_has_no_best_value(runs, name, plan):
+def test_what_is_not_varied_has_no_best_value(decided, name, plan):
     with pytest.raises(NotMeasuredError):
-        found(runs, name, error, plan)
+        decided(CLAIMS[name], error, plan)
 
 
 # A value that is not the one that decided
 
 
-def test_the_baseline_farthest_from_the_floor_is_shown(runs):
+def test_the_baseline_farthest_from_the_floor_is_shown(decided):
     def beyond(config):  # with b = 0, PG ends half as far below the floor as it began above
         last = -0.04 if config.baseline == "zero" else 0.002
         above = {0: 0.0, 1: 0.08, 3: 0.06, 10: 0.04, 30: 0.02, 100: last}
         return 0.1 + above[config.samples]
 
-    finding = found(runs, "pg-reaches-floor", beyond)
-    assert (finding.verdict, finding.value) == ("not reproduced", pytest.approx(-0.5))
+    found = decided(CLAIMS["pg-reaches-floor"], beyond)
+    assert (found.verdict, found.first.case) == ("not reproduced", "baseline zero")
+    assert found.first.estimate.value == pytest.approx(-0.5)
 
 
-def test_the_baseline_shown_is_one_where_the_claim_fails(runs):
+def test_the_baseline_shown_is_one_where_the_claim_is_open(runs, on_table):
     # PG − DG is 0.05 at three baselines, clearly; at the oracle's it is 0.06, but may be none.
     claim = CLAIMS["gain-persists"]
     uncertain = (pl.col("baseline") == "oracle") & (pl.col("method") == "pg")
@@ -102,33 +100,42 @@ def test_the_baseline_shown_is_one_where_the_claim_fails(runs):
     table = runs(claim.sweep, error).with_columns(
         train_error=pl.when(uncertain).then(changed).otherwise("train_error")
     )
-    finding = claim.check(table)
-    assert finding.verdict == "not reproduced"
-    assert finding.low <= 0
+    found = on_table(claim, table)
+    assert (found.verdict, found.first.case) == ("inconclusive", "baseline oracle")
+    assert found.first.estimate.low <= 0
 
 
-def test_one_seed_shows_the_smallest_gap_too(runs):
+def test_one_seed_decides_nothing(decided):
     def by_width(config):
         return 0.2 if config.method == "pg" else 0.25 if config.width == 64 else 0.1
 
-    assert found(runs, "widths", by_width, seeds=1).value == pytest.approx(-0.05)
+    found = decided(CLAIMS["widths"], by_width, seeds=1)
+    assert found.verdict == "inconclusive"
+    assert found.value("W = 64") == pytest.approx(-0.05)
 
 
 # A verdict that does not follow
 
 
-def test_half_a_gap_of_the_wrong_sign_is_no_half(runs):
+def test_half_a_gap_of_the_wrong_sign_is_no_half(decided):
     worse = {"pg": 0.1, "dg": 0.15, "ce": 0.2}  # DG is worse than PG, and CE the worst
-    assert found(runs, "half-the-gap", lambda c: worse[c.method]).verdict == "not reproduced"
+    found = decided(CLAIMS["half-the-gap"], lambda c: worse[c.method])
+    assert found.verdict == "not reproduced"
+    assert found.value("DG closes") == pytest.approx(0.5)
 
 
-def test_temperatures_with_a_hole_between_them_are_no_wide_range(runs):
+def test_temperatures_with_a_hole_between_them_are_no_wide_range(decided):
     def only_the_ends(config):
-        return 0.1 if config.method in ("dg:temperature=0.1", "dg:temperature=10.0") else 0.3
+        ends = {"dg:temperature=0.1": 0.1, "dg:temperature=10.0": 0.1, "pg": 0.2}
+        return ends.get(config.method, 0.3)
 
-    assert found(runs, "wide-temperature", only_the_ends).verdict == "not reproduced"
+    assert decided(CLAIMS["wide-temperature"], only_the_ends).verdict == "not reproduced"
 
 
-def test_all_of_the_gap_is_not_half_of_it(runs):
+def test_all_of_the_gap_is_not_half_of_it(decided):
     closes_all = {"pg": 0.2, "dg": 0.1, "ce": 0.1}
-    assert found(runs, "depth", lambda c: closes_all[c.method]).verdict == "not reproduced"
+    verdicts = {
+        decided(CLAIMS["half-the-gap"], lambda c: closes_all[c.method], reading=r).verdict
+        for r in (0, 1)
+    }
+    assert verdicts == {"not reproduced"}

@@ -2,17 +2,17 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from delightful.lab.cells import Plan
-from delightful.lab.experiment import VERDICTS, NotMeasuredError
+from delightful.lab.verdicts import VERDICTS, NotMeasuredError
 from delightful.paper.mnist import EXPERIMENT
 from delightful.paper.mnist.claims.main_text import claims
 from delightful.paper.mnist.sweep import SAMPLES
 
 CLAIMS = {claim.id.removeprefix("mnist/"): claim for claim in claims}
-WITHOUT_PARTLY = {"faster", "gain-persists", "variance-effect", "directional-effect"}
-REPRODUCED, PARTLY, NOT = VERDICTS[:3]
+REPRODUCED, PARTLY, NOT, OPEN = list(VERDICTS)[:4]
 
 
 def by_method(**values):
@@ -54,68 +54,67 @@ def advantage(oracle, at_one, at_many):
 CASES = [
     ("faster", by_method(pg=0.2, dg=0.15, ce=0.1), REPRODUCED, 0.05),
     ("faster", by_method(pg=0.15, dg=0.2, ce=0.1), NOT, -0.05),
-    ("faster", by_method(pg=0.2, dg=0.2, ce=0.1), NOT, 0.0),
+    ("faster", by_method(pg=0.2, dg=0.2, ce=0.1), OPEN, 0.0),
     ("half-the-gap", gap(dg=0.15), REPRODUCED, 0.5),
-    ("half-the-gap", gap(dg=0.13), PARTLY, 0.7),
-    ("half-the-gap", gap(dg=0.17), PARTLY, 0.3),
+    ("half-the-gap", gap(dg=0.13), NOT, 0.7),
+    ("half-the-gap", gap(dg=0.17), NOT, 0.3),
+    ("half-the-gap", gap(dg=0.14), OPEN, 0.6),
     ("half-the-gap", gap(dg=0.11), NOT, 0.9),
     ("half-the-gap", gap(dg=0.19), NOT, 0.1),
     ("half-the-gap", gap(dg=0.25), NOT, -0.5),
-    ("pg-reaches-floor", limit(), REPRODUCED, 0.05),
-    ("pg-reaches-floor", limit(pg=(0.08, 0.07, 0.05, 0.03, 0.016)), PARTLY, 0.2),
+    ("pg-reaches-floor", limit(), REPRODUCED, 0.006),
+    ("pg-reaches-floor", limit(pg=(0.08, 0.07, 0.05, 0.03, 0.016)), NOT, 0.2),
     # It gets there, but not with every S; then, not at all; then, from below.
-    ("pg-reaches-floor", limit(pg=(0.08, 0.02, 0.04, 0.01, 0.004)), PARTLY, 0.05),
+    ("pg-reaches-floor", limit(pg=(0.08, 0.02, 0.04, 0.01, 0.004)), NOT, -0.02),
     ("pg-reaches-floor", limit(pg=(0.08, 0.07, 0.06, 0.05, 0.04)), NOT, 0.5),
-    ("pg-reaches-floor", limit(pg=(-0.08, -0.04, -0.02, -0.01, -0.004)), NOT, 0.05),
+    ("pg-reaches-floor", limit(pg=(-0.08, -0.04, -0.02, -0.01, -0.004)), NOT, -0.08),
     ("dg-below-floor", limit(dg=where("baseline", "zero", -0.02, -0.05)), REPRODUCED, 0.02),
     ("dg-below-floor", limit(dg=where("baseline", "zero", 0.03, -0.05)), PARTLY, -0.03),
     ("dg-below-floor", limit(dg=where("samples", 100, 0.03, -0.05)), NOT, -0.03),
+    ("dg-below-floor", limit(), OPEN, 0.0),
     ("one-sample-is-enough", limit(dg=lambda _: -0.03), REPRODUCED, 0.7),
-    ("one-sample-is-enough", limit(dg=where("samples", 1, 0.004, 0.05)), REPRODUCED, 1.04),
-    ("one-sample-is-enough", limit(dg=lambda _: 0.015), PARTLY, 1.15),
+    ("one-sample-is-enough", limit(dg=where("samples", 1, 0.003, 0.05)), REPRODUCED, 1.03),
+    ("one-sample-is-enough", limit(dg=lambda _: 0.005), OPEN, 1.05),
     ("one-sample-is-enough", limit(dg=where("samples", 1, 0.03, 0.0)), NOT, 1.3),
     ("one-sample-is-enough", limit(dg=where("baseline", "expected", 0.03, 0.0)), NOT, 1.3),
     ("gain-persists", limit(dg=lambda _: -0.01), REPRODUCED, 0.014),
     ("gain-persists", limit(dg=where("baseline", "oracle", 0.054, -0.05)), NOT, -0.05),
-    ("gain-persists", limit(dg=where("samples", 100, 0.004, -0.05)), NOT, 0.0),
+    ("gain-persists", limit(dg=where("samples", 100, 0.004, -0.05)), OPEN, 0.0),
     ("variance-effect", advantage("pg", 0.3, 0.1), REPRODUCED, 0.2),
-    ("variance-effect", advantage("pg", 0.3, -0.1), REPRODUCED, 0.4),
+    ("variance-effect", advantage("pg", 0.3, -0.1), REPRODUCED, 0.3),
     ("variance-effect", advantage("pg", 0.1, 0.3), NOT, -0.2),
-    ("variance-effect", advantage("pg", 0.2, 0.2), NOT, 0.0),
-    ("variance-effect", advantage("pg", -0.1, -0.3), NOT, 0.2),  # there is none to lose
+    ("variance-effect", advantage("pg", 0.2, 0.2), OPEN, 0.0),
+    ("variance-effect", advantage("pg", -0.1, -0.3), NOT, -0.1),  # there is none to lose
     ("directional-effect", advantage("ce", 0.3, 0.2), REPRODUCED, 0.2),
-    ("directional-effect", advantage("ce", 0.3, 0.0), NOT, 0.0),
+    ("directional-effect", advantage("ce", 0.3, 0.0), OPEN, 0.0),
     ("directional-effect", advantage("ce", 0.3, -0.1), NOT, -0.1),
 ]
 
 
 @pytest.mark.parametrize(("name", "measured", "verdict", "value"), CASES)
-def test_a_verdict_and_its_value_follow_from_the_runs(runs, name, measured, verdict, value):
-    finding = CLAIMS[name].check(runs(CLAIMS[name].sweep, measured))
-    assert finding.verdict == verdict, finding
-    assert finding.value == pytest.approx(value, abs=1e-9)
-    assert finding.low < finding.value < finding.high
+def test_a_verdict_and_its_value_follow_from_the_runs(decided, name, measured, verdict, value):
+    found = decided(CLAIMS[name], measured)
+    assert found.verdict == verdict, found
+    estimate = found.first.estimate
+    assert estimate.value == pytest.approx(value, abs=1e-9)
+    assert estimate.low < estimate.value < estimate.high
 
 
 def test_every_verdict_of_every_claim_is_among_them():
     seen = {(name, verdict) for name, _, verdict, _ in CASES}
-    assert seen == {
-        (name, verdict)
-        for name in CLAIMS
-        for verdict in (REPRODUCED, PARTLY, NOT)
-        if verdict != PARTLY or name not in WITHOUT_PARTLY
-    }
+    assert seen >= {(name, verdict) for name in CLAIMS for verdict in (REPRODUCED, NOT)}
+    partly = {name for name, verdict in seen if verdict == PARTLY}
+    assert partly == {name for name, claim in CLAIMS.items() if claim.rule.parts}
 
 
 # What a finding says besides
 
 
-def test_faster_is_over_all_of_training(runs):
+def test_faster_is_over_all_of_training(decided):
     curves = {"pg": (0.4, 0.2), "dg": (0.1, 0.3), "ce": (0.1, 0.1)}
-    table = runs(CLAIMS["faster"].sweep, lambda c: {"train_error": curves[c.method]})
-    finding = CLAIMS["faster"].check(table)
-    assert finding.value == pytest.approx(0.1)
-    assert "lower at 50% of the 2 records" in finding.note
+    found = decided(CLAIMS["faster"], lambda c: {"train_error": curves[c.method]})
+    assert found.value() == pytest.approx(0.1)
+    assert "lower at 50% of the 2 records" in found.note
 
 
 def test_the_part_of_the_gap_is_given_for_every_error(runs):
@@ -127,17 +126,17 @@ def test_the_part_of_the_gap_is_given_for_every_error(runs):
     )
     table = table.with_columns(val_greedy_error=table["val_error"])
     note = CLAIMS["half-the-gap"].check(table).note
-    for part in ("drawn: 0.500", "training, greedy: 0.200", "validation, greedy: 0.800"):
+    for part in ("training, greedy 0.200", "validation, drawn 0.800", "validation, greedy 0.800"):
         assert part in note
 
 
-def test_the_baseline_where_dg_gains_least_is_named(runs):
+def test_the_baseline_where_dg_gains_least_is_named(decided):
     above = {"zero": -0.03, "constant": -0.01, "expected": -0.04, "oracle": 0.02}
     measured = limit(dg=lambda c: above[c.baseline] if c.samples >= 10 else 0.02)
-    finding = CLAIMS["dg-below-floor"].check(runs(CLAIMS["dg-below-floor"].sweep, measured))
-    assert finding.measures.endswith("(oracle)")
-    below = "zero from S = 10, constant from S = 10, expected from S = 10, oracle never"
-    assert finding.note.endswith(below)
+    found = decided(CLAIMS["dg-below-floor"], measured)
+    assert found.first.case == "baseline oracle"
+    below = ", ".join(f"baseline {b} from S = 10" for b in ("zero", "constant", "expected"))
+    assert found.note.endswith(f"{below}, baseline oracle never")
 
 
 def test_where_dg_is_the_further_from_the_pg_oracle_the_note_says_so(runs):
@@ -184,17 +183,34 @@ def test_no_claim_is_decided_on_another_method(runs, claim):
 
 
 @pytest.mark.parametrize("claim", EXPERIMENT.claims, ids=lambda claim: claim.id)
-@pytest.mark.parametrize(("scale", "seeds"), [("smoke", 2), ("quick", 3), ("paper", 1)])
-def test_every_claim_is_decided_at_every_scale_and_on_one_seed(runs, claim, scale, seeds):
-    # At the quick scale the sweet spot alone needs a change to be decided: see test_robustness.
+def test_on_noise_alone_no_claim_is_decided(runs, on_table, claim):
+    rng = np.random.default_rng(0)
+    metrics = ("train_error", "val_error", "misalignment_pg", "misalignment_ce")
+    table = runs(
+        claim.sweep, lambda _: {name: rng.uniform(0.1, 0.9, (3, 1)) for name in metrics}, None, 3
+    )
+    assert on_table(claim, table, confidence=0.9999).verdict == OPEN
+
+
+SCALES = [
+    (claim, scale, seeds)
+    for claim in EXPERIMENT.claims
+    for scale, seeds in (("smoke", 2), ("quick", 3), ("paper", 1))
+    # It needs baselines that only the paper's scale has: see test_robustness.
+    if scale == "paper" or claim.id != "mnist/all-learning-rates"
+]
+
+
+@pytest.mark.parametrize(("claim", "scale", "seeds"), SCALES)
+def test_every_claim_is_decided_at_every_scale_and_on_one_seed(decided, claim, scale, seeds):
+    # At the quick scale the sweet spot needs a change to be decided: see test_robustness.
     changes = {"steps": "1000"} if (claim.id, scale) == ("mnist/sweet-spot", "quick") else {}
     ends = {"pg": 0.2, "dg": 0.15, "ce": 0.1}
-    table = runs(
-        claim.sweep,
+    found = decided(
+        claim,
         lambda c: ends.get(c.method, 0.18) - (0.03 if c.samples == 0 else 0.0),
         Plan(scale, changes=changes),
         seeds,
     )
-    finding = claim.check(table)
-    assert finding.verdict in (REPRODUCED, PARTLY, NOT)
-    assert math.isfinite(finding.value)
+    assert found.verdict == OPEN or seeds > 1  # one seed has no spread
+    assert math.isfinite(found.first.estimate.value)

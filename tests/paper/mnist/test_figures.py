@@ -72,6 +72,11 @@ def test_a_figure_of_other_forms_has_nothing_of_runs_without_them(drawn):
     assert drawn("structure", AWR).numbers.is_empty()
 
 
+def test_figures_2_to_4_are_those_of_the_main_text():
+    main = {figure.number for figure in FIGURES if not figure.appendix}
+    assert main == {"Figure 2", "Figure 3", "Figure 4"}
+
+
 def test_figure_2_shows_the_error_of_each_method(drawn):
     drawing = drawn("error", PAPER)
     (axis,) = drawing.figure.axes

@@ -4,11 +4,16 @@ import numpy as np
 import polars as pl
 
 from delightful.lab.cells import DEFAULT
+from delightful.lab.quantities import Mean
 from delightful.lab.tables import at_end, by_option, seeds_by_steps, varying, with_role
 from delightful.lab.verdicts import NotMeasuredError
+from delightful.paper.comparisons import lower
 
 Errors = dict[float, np.ndarray]
 """Final errors, one per seed, by the value of what is varied."""
+
+Gaps = dict[str, Mean]
+"""Differences on the same seeds, by the name of their case."""
 
 
 def main_runs(table: pl.DataFrame) -> pl.DataFrame:
@@ -46,6 +51,15 @@ def best(errors: Errors) -> float:
     return min(errors, key=lambda value: float(errors[value].mean()))
 
 
-def listed_means(errors: Errors) -> str:
-    """Every value with its mean error, for a note."""
-    return "; ".join(f"{value:g}: {runs.mean():.4f}" for value, runs in errors.items())
+def gaps(errors: Errors, base: np.ndarray, symbol: str) -> Gaps:
+    """By how much the errors at each value are above `base`."""
+    return {f"{symbol} = {value:g}": lower(runs, base) for value, runs in errors.items()}
+
+
+def excess(errors: Errors, low: float, high: float, symbol: str) -> Gaps:
+    """By how much the errors at each value outside `low` to `high` are above the best within."""
+    within = {value: runs for value, runs in errors.items() if low <= value <= high}
+    if not within:
+        raise NotMeasuredError(f"it needs runs with {symbol} from {low:g} to {high:g}")
+    outside = {value: runs for value, runs in errors.items() if value not in within}
+    return gaps(outside, within[best(within)], symbol)

@@ -2,45 +2,42 @@
 
 from itertools import pairwise
 
-import numpy as np
 import polars as pl
 
-from delightful.lab.experiment import ClaimBook, Finding, NotMeasuredError, found
-from delightful.paper.comparisons import Gaps, listed, lower, narrowest, positive
+from delightful.lab.experiment import ClaimBook
+from delightful.lab.verdicts import Measurement, NotMeasuredError, above, measured
+from delightful.paper.comparisons import lower
 from delightful.paper.mnist import sweep
-from delightful.paper.mnist.claims.main_text import gap_closed
-from delightful.paper.mnist.runs import best, by_grid, by_value, final, listed_means
+from delightful.paper.mnist.config import BASELINES
+from delightful.paper.mnist.runs import Gaps, best, by_grid, by_value, excess, final, gaps
 
 claims = ClaimBook("mnist")
 
+_EVERYWHERE = above(0, "final training error, PG − DG")
 
-def _gaps(table: pl.DataFrame, field: str, symbol: str, metric: str) -> Gaps:
+
+def _gaps(table: pl.DataFrame, field: str, symbol: str, metric: str = "train_error") -> Gaps:
     """PG's final error less DG's, by the value of `field` and the baseline."""
-    gaps: Gaps = {}
-    for baseline in table["baseline"].unique(maintain_order=True).to_list():
-        rows = table.filter(pl.col("baseline") == baseline)
+    found: Gaps = {}
+    for (baseline, steps), rows in table.group_by("baseline", "steps", maintain_order=True):
         pg, dg = (by_value(rows, field, metric, method=m) for m in ("pg", "dg"))
-        several = "" if table["baseline"].n_unique() == 1 else f", {baseline}"
-        gaps |= {f"{symbol} = {v:g}{several}": lower(pg[v], dg[v]) for v in pg}
-    return gaps
+        several = "" if table["baseline"].n_unique() == 1 else f", baseline {baseline}"
+        short = "" if steps == table["steps"].max() else f", {steps} steps"
+        found |= {f"{symbol} = {v:g}{several}{short}": lower(pg[v], dg[v]) for v in pg}
+    return found
 
 
-def _everywhere(table: pl.DataFrame, field: str, symbol: str) -> Finding:
-    """Whether DG ends below PG at every value of `field`, and every baseline that was run."""
-    gaps = _gaps(table, field, symbol, "train_error")
-    worst = narrowest(gaps)
-    wins = np.mean([gap.low > 0 for gap in gaps.values()])
-    greedy = min(gap.value for gap in _gaps(table, field, symbol, "train_greedy_error").values())
-    note = f"{listed(gaps)}; by greedy error the smallest is {greedy:.3g}"
+def _everywhere(table: pl.DataFrame, field: str, symbol: str) -> Measurement:
+    """The gaps at every value of `field`, and every baseline that was run."""
+    greedy = _gaps(table, field, symbol, "train_greedy_error")
+    note = f"by greedy error the smallest is {min(g.scores.mean() for g in greedy.values()):.3g}"
     if table["baseline"].n_unique() == 1:
         note += f"; with the baseline {table['baseline'][0]} only"
-    measures = f"PG − DG in final error where least sure ({worst})"
-    partly = bool(wins >= 0.5 and all(gap.high > 0 for gap in gaps.values()))
-    return found(measures, gaps[worst], bool(wins == 1), partly=partly, note=note)
+    return measured(_gaps(table, field, symbol), note=note)
 
 
-@claims.add("Appendix B.3, Figure 16", paper="> 0", sweep=sweep.RATE)
-def learning_rates(table: pl.DataFrame) -> Finding:
+@claims.add("Appendix B.3, Figure 16", paper="> 0", sweep=sweep.RATE, rule=_EVERYWHERE)
+def learning_rates(table: pl.DataFrame) -> Measurement:
     """DG consistently outperforms PG across the effective range of learning rates, 10⁻⁴ to 10⁻³."""
     effective = table.filter(pl.col("learning_rate").is_between(0.99e-4, 1.01e-3))
     if effective.is_empty():
@@ -48,105 +45,94 @@ def learning_rates(table: pl.DataFrame) -> Finding:
     return _everywhere(effective, "learning_rate", "rate")
 
 
-@claims.add("Appendix B.3, Figure 16 (caption)", paper="> 0", sweep=sweep.RATE)
-def all_learning_rates(table: pl.DataFrame) -> Finding:
+@claims.add("Appendix B.3, Figure 16 (caption)", paper="> 0", sweep=sweep.RATE, rule=_EVERYWHERE)
+def all_learning_rates(table: pl.DataFrame) -> Measurement:
     """DG outperforms PG across all baselines and learning rates, 10⁻⁵ to 10⁻²."""
+    missing = [baseline for baseline in BASELINES if baseline not in set(table["baseline"])]
+    if missing:
+        raise NotMeasuredError(f"it needs every baseline; not run: {', '.join(missing)}")
     return _everywhere(table, "learning_rate", "rate")
 
 
-@claims.add("Appendix B.4, Figure 17", paper="> 0", sweep=sweep.BATCH)
-def batch_sizes(table: pl.DataFrame) -> Finding:
+@claims.add("Appendix B.4, Figure 17", paper="> 0", sweep=sweep.BATCH, rule=_EVERYWHERE)
+def batch_sizes(table: pl.DataFrame) -> Measurement:
     """DG maintains its advantage across all batch sizes, 1 to 1000."""
     return _everywhere(table, "batch", "B")
 
 
-@claims.add("Appendix B.4", paper="> 0", sweep=sweep.BATCH)
-def larger_batches(table: pl.DataFrame) -> Finding:
+@claims.add(
+    "Appendix B.4",
+    paper="> 0",
+    sweep=sweep.BATCH,
+    rule=above(0, "fall of the final training error from one batch size to the next"),
+)
+def larger_batches(table: pl.DataFrame) -> Measurement:
     """Larger batches reduce gradient variance and improve both methods.
 
-    The smallest fall of the final error from one batch size to the next, equal steps only.
+    Of runs with equally many steps.
     """
     same = table.filter(pl.col("steps") == pl.col("steps").max())
-    falls = {}
+    falls: Gaps = {}
     for method in ("pg", "dg"):
         errors = by_value(same, "batch", method=method)
-        sizes = list(errors)
-        if len(sizes) < 2:
-            raise NotMeasuredError("it needs two batch sizes with the same number of steps")
-        for small, large in pairwise(sizes):
+        for small, large in pairwise(errors):
             fall = lower(errors[small], errors[large])
-            falls[f"{method.upper()}, {small:g} to {large:g}"] = fall
-    worst = narrowest(falls)
-    measures = f"smallest fall ({worst})"
-    return found(measures, falls[worst], positive(falls), note=listed(falls))
+            falls[f"{method.upper()}, B = {small:g} to {large:g}"] = fall
+    if not falls:
+        raise NotMeasuredError("it needs two batch sizes with the same number of steps")
+    return measured(falls)
 
 
-@claims.add("Appendix B.5, Figure 18", paper="> 0", sweep=sweep.WIDTH)
-def widths(table: pl.DataFrame) -> Finding:
+@claims.add("Appendix B.5, Figure 18", paper="> 0", sweep=sweep.WIDTH, rule=_EVERYWHERE)
+def widths(table: pl.DataFrame) -> Measurement:
     """DG achieves lower error at every width, 1 to 2048."""
     return _everywhere(table, "width", "W")
 
 
-@claims.add("Appendix B.5, Figure 18", paper="inside", sweep=sweep.WIDTH)
-def sweet_spot(table: pl.DataFrame) -> Finding:
-    """Both methods exhibit a sweet spot in capacity.
-
-    Whether the best width lies inside the range, error rising again towards the widest.
-    """
+@claims.add(
+    "Appendix B.5, Figure 18",
+    paper="inside",
+    sweep=sweep.WIDTH,
+    rule=above(0, "final training error at either end, less that at the best width between"),
+)
+def sweet_spot(table: pl.DataFrame) -> Measurement:
+    """Both methods exhibit a sweet spot in capacity."""
     if table["steps"].n_unique() > 1:
         raise NotMeasuredError("at the quick scale the widest networks have fewer steps")
-    errors = {m: by_value(table, "width", method=m) for m in ("pg", "dg")}
-    if len(errors["dg"]) < 3:
-        raise NotMeasuredError("it needs at least three widths")
-    pg, dg = best(errors["pg"]), best(errors["dg"])
-    inside = [min(errors[m]) < width < max(errors[m]) for m, width in (("pg", pg), ("dg", dg))]
-    note = "; ".join(f"{m.upper()}: {listed_means(e)}" for m, e in errors.items())
-    measures = f"DG's best width (PG's {pg:g})"
-    return found(measures, dg, all(inside), partly=any(inside), note=note)
+    ends: Gaps = {}
+    lowest = []
+    for method in ("pg", "dg"):
+        errors = by_value(table, "width", method=method)
+        if len(errors) < 3:
+            raise NotMeasuredError("it needs at least three widths")
+        _, *between, _ = errors
+        found = excess(errors, between[0], between[-1], "W")
+        ends |= {f"{method.upper()}, {case}": gap for case, gap in found.items()}
+        lowest.append(f"{method.upper()} at W = {best(errors):g}")
+    return measured(ends, note=f"lowest mean error: {', '.join(lowest)}")
 
 
-@claims.add("Appendix B.6, Figure 19a", paper="> 0", sweep=sweep.STRUCTURE)
-def additive(table: pl.DataFrame) -> Finding:
+@claims.add(
+    "Appendix B.6, Figure 19a",
+    paper="> 0",
+    sweep=sweep.STRUCTURE,
+    rule=above(0, "final training error, each mixture − DG"),
+)
+def additive(table: pl.DataFrame) -> Measurement:
     """Additive mixtures (1−α)U + αℓ consistently underperform the multiplicative form."""
     errors, dg = by_grid(table, "additive", "alpha"), final(table, method="dg")
-    alpha = best(errors)
-    gap = lower(errors[alpha], dg)
-    note = f"DG {dg.mean():.4f}; by α: {listed_means(errors)}"
-    return found(f"best mixture (α = {alpha:g}) − DG in final error", gap, gap.low > 0, note=note)
+    return measured(gaps(errors, dg, "α"), note=f"DG's error: {dg.mean():.4f}")
 
 
-@claims.add("Appendix B.6, Figure 19b", paper="1", sweep=sweep.STRUCTURE)
-def exponent(table: pl.DataFrame) -> Finding:
+@claims.add(
+    "Appendix B.6, Figure 19b",
+    paper="1",
+    sweep=sweep.STRUCTURE,
+    rule=above(0, "final training error at each other β, less that at β = 1"),
+)
+def exponent(table: pl.DataFrame) -> Measurement:
     """The optimal surprisal exponent is exactly β = 1; deviations in either direction degrade
-    performance.
-
-    The best β. It holds if every other is clearly worse, "partly" if none is clearly better.
-    """
+    performance."""
     errors = by_grid(table, "exponent", "beta")
-    if 1.0 not in errors or len(errors) < 2:
-        raise NotMeasuredError("it compares β = 1 with others")
-    excess = {b: lower(runs, errors[1.0]) for b, runs in errors.items() if b != 1}
-    note = f"by β: {listed_means(errors)}; error above that of β = 1: " + "; ".join(
-        f"{beta:g}: {gap}" for beta, gap in excess.items()
-    )
-    holds = all(gap.low > 0 for gap in excess.values())
-    partly = all(gap.high > 0 for gap in excess.values())
-    return found("best β", best(errors), holds, partly=partly, note=note)
-
-
-@claims.add("Appendix B, Setup", paper="≈ 0.5", sweep=sweep.DEPTH)
-def depth(table: pl.DataFrame) -> Finding:
-    """The policy is a two-layer MLP (here: with one hidden layer instead of two, does DG still
-    close roughly half the gap?).
-
-    The part of the gap closed with one hidden layer, with two in the note.
-    """
-    closed = {n: gap_closed(table, "train_error", layers=n) for n in (1, 2)}
-    floors = {n: final(table, method="pg", samples=0, layers=n).mean() for n in (1, 2)}
-    dg = {n: final(table, method="dg", samples=1, layers=n).mean() for n in (1, 2)}
-    note = f"with two {closed[2]}; DG's error over the PG oracle's: " + ", ".join(
-        f"{n} hidden {dg[n] / floors[n]:.3f}" for n in (1, 2)
-    )
-    measures = "part of the gap closed, one hidden layer"
-    holds = 0.4 <= closed[1].value <= 0.6
-    return found(measures, closed[1], holds, partly=0.25 <= closed[1].value <= 0.75, note=note)
+    note = f"the β with the lowest mean error: {best(errors):g}"
+    return measured(excess(errors, 1, 1, "β"), note=note)

@@ -49,14 +49,16 @@ def _temperatures(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(parts)
 
 
-@figures.add("Figure 14", "Generalisation", sweep=sweep.TEMPERATURE)
+@figures.add("Figure 14", "Generalisation", sweep=sweep.TEMPERATURE, appendix=True)
 def validation(table: pl.DataFrame) -> Drawing:
     """Training (solid) against validation (dashed): (a) along training, (b) at its end against the
     temperature."""
     return side_by_side(table, _splits, _temperatures)
 
 
-@figures.add("Figure 15", "Entropy regularisation against temperature", sweep=sweep.ENTROPY)
+@figures.add(
+    "Figure 15", "Entropy regularisation against temperature", sweep=sweep.ENTROPY, appendix=True
+)
 def entropy(table: pl.DataFrame) -> Drawing:
     """PG with an entropy bonus of each coefficient, and DG at each temperature."""
     figure, (axis,) = style.panels(1, width=4.2, height=2.8)
@@ -105,20 +107,20 @@ def _sensitivity(table: pl.DataFrame, field: str, title: str) -> Drawing:
     return Drawing(figure, pl.concat(parts))
 
 
-@figures.add("Figure 16", "Learning rate", sweep=sweep.RATE)
+@figures.add("Figure 16", "Learning rate", sweep=sweep.RATE, appendix=True)
 def learning_rate(table: pl.DataFrame) -> Drawing:
     """Error at the end of training. At the paper's scale a panel per baseline, at the quick scale
     the default one."""
     return _sensitivity(table, "learning_rate", "learning rate")
 
 
-@figures.add("Figure 17", "Batch size", sweep=sweep.BATCH)
+@figures.add("Figure 17", "Batch size", sweep=sweep.BATCH, appendix=True)
 def batch(table: pl.DataFrame) -> Drawing:
     """Error at the end of training. At the quick scale B = 1000 has 2,000 steps, not 10,000."""
     return _sensitivity(table, "batch", "batch size B")
 
 
-@figures.add("Figure 18", "Network width", sweep=sweep.WIDTH)
+@figures.add("Figure 18", "Network width", sweep=sweep.WIDTH, appendix=True)
 def width(table: pl.DataFrame) -> Drawing:
     """Error at the end of training. At the quick scale widths from 1024 have 500 steps, not 10,000:
     compare the methods there, not the widths."""
@@ -138,7 +140,9 @@ def _form(
     return pl.concat([numbers, dg], how="diagonal")
 
 
-@figures.add("Figure 19", "Alternative definitions of delight", sweep=sweep.STRUCTURE)
+@figures.add(
+    "Figure 19", "Alternative definitions of delight", sweep=sweep.STRUCTURE, appendix=True
+)
 def structure(table: pl.DataFrame) -> Drawing:
     """(a) σ((1−α)U + αℓ)·U. (b) σ(U·ℓ^β)·U. Dotted: the product, DG."""
     mixture = partial(_form, "additive", "alpha", "mixture α", "additive mixtures")

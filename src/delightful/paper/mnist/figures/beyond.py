@@ -20,7 +20,7 @@ _GATES = (
 )
 
 
-@figures.add("beyond the paper", "One hidden layer or two", sweep=sweep.DEPTH)
+@figures.add("beyond the paper", "One hidden layer or two", sweep=sweep.DEPTH, appendix=True)
 def depth(table: pl.DataFrame) -> Drawing:
     """The paper's 'two-layer' network read as two hidden layers, the default, or as one."""
     rows = main_runs(table)
@@ -38,7 +38,7 @@ def depth(table: pl.DataFrame) -> Drawing:
     return Drawing(figure, pl.concat(parts))
 
 
-@figures.add("beyond the paper", "What the gate does to MNIST", sweep=sweep.CURVES)
+@figures.add("beyond the paper", "What the gate does to MNIST", sweep=sweep.CURVES, appendix=True)
 def gate(table: pl.DataFrame) -> Drawing:
     """In expectation over the policy's actions on fresh batches: right answers are mostly expected,
     with a gate near ½; wrong ones are mostly surprises, and are suppressed."""
