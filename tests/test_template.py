@@ -45,6 +45,6 @@ def test_a_copy_of_the_template_runs_draws_and_checks(package: Path, tmp_path: P
     delightful_("run", "experiment", "--scale", "quick", "--workers", "1")
     assert "experiment-error.png" in delightful_("figure", "experiment/error")
     (claim,) = json.loads(delightful_("claims", "experiment", "--json"))["claims"]
-    assert claim["seeds"] == 20
+    assert claim["seeds"] == 25
     assert claim["verdict"] == "reproduced"
     delightful_("figure", "experiment", "--set", "batch=5", "--method", "awr", "--scale", "smoke")

@@ -2,19 +2,24 @@
 
 import polars as pl
 
-from delightful.lab.experiment import ClaimBook, Finding, found
+from delightful.lab.experiment import ClaimBook
+from delightful.lab.verdicts import Measurement, above, measured
 from delightful.paper.comparisons import lower, pg_and_dg
 from delightful.paper.experiment import sweep
 
 CLAIMS = ClaimBook("experiment")
 
 
-@CLAIMS.add("beyond the paper", paper="> 0", sweep=sweep.TRAINING)
-def smaller_steps(table: pl.DataFrame) -> Finding:
+@CLAIMS.add(
+    "beyond the paper",
+    paper="> 0",
+    sweep=sweep.TRAINING,
+    rule=above(0, "error averaged over training, DG − PG"),
+)
+def smaller_steps(table: pl.DataFrame) -> Measurement:
     """At one step size and without unit gain, DG learns two arms more slowly than PG.
 
-    The error averaged over training, DG's − PG's, on the same seeds: a neutral gate halves a step.
+    A neutral gate halves a step. The lab applies the rule to the interval over seeds.
     """
     pg, dg = pg_and_dg(table, "error")
-    gap = lower(dg.mean(1), pg.mean(1))
-    return found("error averaged over training, DG − PG", gap, gap.low > 0)
+    return measured(lower(dg.mean(1), pg.mean(1)))

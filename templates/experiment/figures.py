@@ -16,7 +16,7 @@ def _error(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
     return along(axis, table, "error")
 
 
-@FIGURES.add("beyond the paper", "Two arms", sweep=sweep.TRAINING)
+@FIGURES.add("beyond the paper", "Two arms", sweep=sweep.TRAINING, appendix=True)
 def error(table: pl.DataFrame) -> Drawing:
     """Error along training. Mean over seeds, band ±1 standard error."""
     return side_by_side(table, _error)

@@ -10,6 +10,6 @@ def _training(scale: str) -> list[Point]:
     return [Point(ArmsConfig(method=name, steps=steps), role) for name, role in roles.items()]
 
 
-TRAINING = Sweep("experiment/training", TRAIN, _training, {"smoke": 2, "quick": 20, "paper": 100})
+TRAINING = Sweep("experiment/training", TRAIN, _training, {"smoke": 2, "quick": 25, "paper": 100})
 
 SWEEPS = (TRAINING,)

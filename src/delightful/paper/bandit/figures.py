@@ -46,7 +46,9 @@ def misalignment(table: pl.DataFrame) -> Drawing:
     return side_by_side(table, _misalignment)
 
 
-@FIGURES.add("beyond the paper", "Proposition 1 against Monte Carlo", sweep=sweep.ALIGNMENT)
+@FIGURES.add(
+    "beyond the paper", "Proposition 1 against Monte Carlo", sweep=sweep.ALIGNMENT, appendix=True
+)
 def alignment(table: pl.DataFrame) -> Drawing:
     """Cosine gap of a batch gradient at a frozen policy, K = 100, b = ½: dots measured, lines the
     second-order formula with DG's factor w₋²/s²."""
@@ -107,7 +109,9 @@ def _temperatures(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
     return numbers
 
 
-@FIGURES.add("beyond the paper", "Robustness in K, B, b and η", sweep=sweep.ROBUSTNESS)
+@FIGURES.add(
+    "beyond the paper", "Robustness in K, B, b and η", sweep=sweep.ROBUSTNESS, appendix=True
+)
 def robustness(table: pl.DataFrame) -> Drawing:
     """Error averaged over training, one quantity varied at a time; dashed: PG."""
     figure, axes = style.panels(4, width=2.6)

@@ -5,7 +5,9 @@ from typing import Any
 import numpy as np
 
 from delightful import theory
-from delightful.lab.experiment import ClaimBook, Finding, found
+from delightful.lab.experiment import ClaimBook
+from delightful.lab.quantities import Exact
+from delightful.lab.verdicts import Measurement, Rule, above, at_most, below, between, measured
 from delightful.weights import score_weight
 
 claims = ClaimBook("bandit")
@@ -36,91 +38,121 @@ def random_policies(seed: int = 0, count: int = 300) -> list[np.ndarray]:
     return policies
 
 
-@claims.add("Section 4.1", paper="0")
-def oracles_coincide() -> Finding:
-    """In any single context, E[g_PG] = π(y*)φ(y*) ∝ g*_CE: the reward and cross-entropy oracles
-    coincide."""
-    worst = 0.0
+def largest_difference_of_oracles() -> Exact:
+    """Between E[g_PG] and π(y*)φ(y*), which is along the cross-entropy gradient φ(y*)."""
+    errors = []
     for policy in random_policies():
         phi = theory.scores(policy)
         mean = theory.expected_gradient(policy, weights("pg", policy, 0.5))
-        worst = max(worst, np.abs(policy @ phi).max(), np.abs(mean - policy[0] * phi[0]).max())
-    return found("largest entry of E[g_PG] − π(y*)φ(y*)", worst, worst < TINY)
+        errors += [np.abs(policy @ phi).max(), np.abs(mean - policy[0] * phi[0]).max()]
+    return Exact(np.max(errors))
 
 
-@claims.add("Section 4.1", paper="> 0")
-def gate_sides() -> Finding:
+ORACLES_COINCIDE = below(TINY, "largest entry of E[g_PG] − π(y*)φ(y*)")
+
+
+@claims.add("Section 4.1", paper="0", rule=ORACLES_COINCIDE)
+def oracles_coincide() -> Measurement:
+    """In any single context, E[g_PG] = π(y*)φ(y*) ∝ g*_CE: the reward and cross-entropy oracles
+    coincide."""
+    return measured(largest_difference_of_oracles())
+
+
+@claims.add(
+    "Section 4.1",
+    paper="> 0",
+    rule=Rule(
+        above(0, "smallest of w₊ − ½ and ½ − w₋"),
+        below(1e-9, "largest relative error of the gate as w₊ or w₋"),
+    ),
+)
+def gate_sides() -> Measurement:
     """The DG gate takes a common value w₊ on the correct action and w₋ on all incorrect ones, with
     w₋ < ½ < w₊."""
-    margin, error = np.inf, 0.0
+    margins, errors = [], []
     for K, epsilon, b, eta in _GRID:
         plus, minus = theory.symmetric_gates(K, epsilon, b, eta)
         policy = theory.symmetric_policy(K, epsilon)
         w = weights("dg", policy, b, temperature=eta) / (np.eye(K)[0] - b)
-        wrong = float(np.max(np.abs(w[1:] / minus - 1)))
-        error = max(error, abs(w[0] / plus - 1), wrong)
-        margin = min(margin, plus - 0.5, 0.5 - minus)
-    holds = margin > 0 and error < 1e-9
-    return found("smallest distance of w₊ and w₋ from ½", float(margin), holds)
+        errors.append(np.abs(w / np.where(np.arange(K) == 0, plus, minus) - 1).max())
+        margins += [plus - 0.5, 0.5 - minus]
+    return measured(Exact(np.min(margins)), Exact(np.max(errors)))
 
 
-@claims.add("Proposition 1(i)", paper="0")
-def direction() -> Finding:
+@claims.add(
+    "Proposition 1(i)",
+    paper="0",
+    rule=Rule(below(1e-9, "largest relative error of E[g_DG] = s·g*"), above(0, "smallest s")),
+)
+def direction() -> Measurement:
     """DG preserves the expected gradient direction: E[g_DG] = s·g*_PG, where s = (1−b)w₊ + b·w₋ >
     0."""
-    worst = 0.0
+    errors, scales = [], []
     for K, error, b, eta in _GRID:
         policy = theory.symmetric_policy(K, error)
         target = (1 - error) * theory.scores(policy)[0]
         s = theory.direction_scale(*theory.symmetric_gates(K, error, b, eta), b)
         mean = theory.expected_gradient(policy, weights("dg", policy, b, temperature=eta))
-        error_norm = float(np.linalg.norm(mean - s * target))
-        worst = max(worst, error_norm / float(np.linalg.norm(s * target)))
-    return found("largest relative error of E[g_DG] = s·g*", worst, worst < 1e-9)
+        errors.append(np.linalg.norm(mean - s * target) / np.linalg.norm(s * target))
+        scales.append(s)
+    return measured(Exact(np.max(errors)), Exact(np.min(scales)))
 
 
-@claims.add("Proposition 1(ii)", paper="0")
-def variance() -> Finding:
+@claims.add(
+    "Proposition 1(ii)",
+    paper="0",
+    rule=below(1e-9, "largest relative error of Var⊥(DG) = w₋²·Var⊥(PG)"),
+)
+def variance() -> Measurement:
     """DG reduces perpendicular variance by exactly w₋²."""
-    worst = 0.0
+    errors = []
     for K, error, b, eta in _GRID:
         policy = theory.symmetric_policy(K, error)
         minus = theory.symmetric_gates(K, error, b, eta)[1]
         exact = minus**2 * theory.symmetric_perpendicular_variance(K, error, b)
         dg = theory.perpendicular_variance(policy, weights("dg", policy, b, temperature=eta))
-        worst = max(worst, abs(dg / exact - 1))
-    return found("largest relative error of Var⊥(DG) = w₋²·Var⊥(PG)", worst, worst < 1e-9)
+        errors.append(abs(dg / exact - 1))
+    return measured(Exact(np.max(errors)))
 
 
-@claims.add("Proposition 1(iii)", paper="< 1")
-def ratio_below_one() -> Finding:
+@claims.add(
+    "Proposition 1(iii)",
+    paper="< 1",
+    rule=below(1, "largest w₋²/s² over a grid of K, ε, b, η"),
+)
+def ratio_below_one() -> Measurement:
     """The cosine-gap ratio w₋²/s² is below 1."""
-    largest = max(float(theory.cosine_gap_ratio(*point)) for point in _GRID)
-    return found("largest w₋²/s² over a grid of K, ε, b, η", largest, largest < 1)
+    return measured(Exact(np.max([theory.cosine_gap_ratio(*point) for point in _GRID])))
 
 
-@claims.add("Section 4.1", paper="≤ 1")
-def bound() -> Finding:
+@claims.add("Section 4.1", paper="≤ 1", rule=at_most(1, "largest ratio to its bound"))
+def bound() -> Measurement:
     """For b = ½ and η = 1, w₋ ≤ √(ε/(K−1)) and w₋²/s² ≤ 16ε/(K−1)."""
     K, error = np.meshgrid([3, 10, 100, 1000, 10**6], np.geomspace(1e-6, 0.999, 200))
-    minus = theory.symmetric_gates(K, error)[1]
-    first = np.max(minus / np.sqrt(error / (K - 1)))
-    second = np.max(theory.cosine_gap_ratio(K, error) / theory.cosine_gap_bound(K, error))
-    return found("largest ratio over its bound", float(max(first, second)), max(first, second) <= 1)
+    gate = theory.symmetric_gates(K, error)[1] / np.sqrt(error / (K - 1))
+    ratio = theory.cosine_gap_ratio(K, error) / theory.cosine_gap_bound(K, error)
+    return measured({"w₋": Exact(np.max(gate)), "w₋²/s²": Exact(np.max(ratio))})
 
 
-def _kept(error: float, percent: int) -> Finding:
-    kept = float(theory.cosine_gap_ratio(100, error))
-    return found(f"w₋²/s² at K = 100, ε = {error}", kept, round(100 * kept) == percent)
+def _kept(error: float) -> Measurement:
+    return measured(Exact(theory.cosine_gap_ratio(100, error)))
 
 
-@claims.add("Section 4.1", paper="0.04")
-def four_percent() -> Finding:
+@claims.add(
+    "Section 4.1",
+    paper="0.04",
+    rule=between(0.035, 0.045, "w₋²/s² at K = 100, ε = 0.5", ours="what rounds to 4%"),
+)
+def four_percent() -> Measurement:
     """For K = 100 at ε = 0.5, DG retains only 4% of PG's cosine gap."""
-    return _kept(0.5, 4)
+    return _kept(0.5)
 
 
-@claims.add("Section 4.1", paper="0.01")
-def one_percent() -> Finding:
+@claims.add(
+    "Section 4.1",
+    paper="0.01",
+    rule=between(0.005, 0.015, "w₋²/s² at K = 100, ε = 0.1", ours="what rounds to 1%"),
+)
+def one_percent() -> Measurement:
     """At ε = 0.1, only 1%."""
-    return _kept(0.1, 1)
+    return _kept(0.1)
