@@ -248,9 +248,18 @@ def seeds_needed(outcomes: Sequence[Outcome], seeds: int, paper: int) -> int | N
 
 
 def headline(outcomes: Sequence[Outcome]) -> Outcome:
-    """The outcome to show first: one that fails, else one that is open, else the closest call."""
+    """The outcome to show first: what fails, else what is open; of the first criterion that has
+    any, the closest call."""
     order: dict[Status, int] = {"fails": 0, "open": 1, "holds": 2}
-    return min(outcomes, key=lambda outcome: (order[outcome.status], _margin(outcome)))
+    criteria = list(dict.fromkeys(outcome.criterion for outcome in outcomes))
+    return min(
+        outcomes,
+        key=lambda outcome: (
+            order[outcome.status],
+            criteria.index(outcome.criterion),
+            _margin(outcome),
+        ),
+    )
 
 
 def _margin(outcome: Outcome) -> float:

@@ -139,3 +139,24 @@ def test_all_of_the_gap_is_not_half_of_it(decided):
         for r in (0, 1)
     }
     assert verdicts == {"not reproduced"}
+
+
+def layers(two, one=0.2):
+    """PG ends at 0.2 and CE at 0.1; DG with two hidden layers at `two`, with one at `one`."""
+    ends = {"pg": 0.2, "ce": 0.1}
+    return lambda c: ends.get(c.method, one if c.layers == 1 else two)
+
+
+def test_the_depth_of_the_network_is_read_in_both_ways(decided):
+    claim = CLAIMS["half-the-gap"]
+    verdicts = [decided(claim, layers(0.15, 0.2), reading=r).verdict for r in (0, 1)]
+    assert verdicts == ["reproduced", "not reproduced"]
+    assert [str(reading) for reading in claim.readings] == [
+        "two hidden layers",
+        "one hidden layer",
+    ]
+
+
+def test_half_of_a_gap_needs_supervised_runs(decided):
+    with pytest.raises(NotMeasuredError, match="method=ce"):
+        decided(CLAIMS["half-the-gap"], layers(0.15), Plan(methods=("pg", "dg")))

@@ -97,12 +97,6 @@ def exponents(**excess):
     return error
 
 
-def layers(two, one=0.2):
-    """PG ends at 0.2 and CE at 0.1; DG with two hidden layers at `two`, with one at `one`."""
-    ends = {"pg": 0.2, "ce": 0.1}
-    return lambda c: ends.get(c.method, one if c.layers == 1 else two)
-
-
 EVERYWHERE = {
     "learning-rates": ("learning_rate", 1e-4),
     "all-learning-rates": ("learning_rate", 1e-5),
@@ -223,16 +217,6 @@ def test_dg_is_compared_with_every_bonus(decided, name):
     assert len(cases) == 7 * temperatures
 
 
-def test_the_depth_of_the_network_is_read_in_both_ways(decided):
-    claim = CLAIMS["half-the-gap"]
-    verdicts = [decided(claim, layers(0.15, 0.2), reading=r).verdict for r in (0, 1)]
-    assert verdicts == [REPRODUCED, NOT]
-    assert [str(reading) for reading in claim.readings] == [
-        "two hidden layers",
-        "one hidden layer",
-    ]
-
-
 def test_batches_are_compared_at_equal_steps_only(decided):
     # At the quick scale B = 1000 has a tenth of the steps, and ends the higher for it.
     found = decided(CLAIMS["larger-batches"], by_batch(pg=0.5, dg=0.5), Plan("quick"))
@@ -279,12 +263,11 @@ def test_a_comparison_with_dg_is_not_decided_on_pg_alone(runs, name):
             Plan(methods=("pg", "dg", "dg:temperature=9")),
             "several temperatures",
         ),
-        ("half-the-gap", Plan(methods=("pg", "dg")), "method=ce"),
     ],
 )
 def test_a_claim_that_lacks_runs_says_which(decided, name, plan, reason):
     with pytest.raises(NotMeasuredError, match=reason):
-        decided(CLAIMS[name], layers(0.15), plan)
+        decided(CLAIMS[name], lambda _: 0.15, plan)
 
 
 def test_equal_steps_make_the_sweet_spot_decidable_at_the_quick_scale(decided):
