@@ -125,7 +125,7 @@ CASES = [
     ("entropy-is-sensitive", bonus(small=0.19), REPRODUCED, 0.95),
     ("entropy-is-sensitive", bonus(small=0.15), PARTLY, 0.75),
     ("entropy-is-sensitive", bonus(small=0.19, large=0.3), PARTLY, 1.5),
-    ("entropy-is-sensitive", bonus(small=0.15, large=0.2), NOT, 1.0),
+    ("entropy-is-sensitive", bonus(small=0.15, large=0.2), NOT, 0.75),
     ("entropy-is-sensitive", bonus(small=0.18), OPEN, 0.9),
     ("wide-temperature", bonus(wins=(0.5, 1.0, 2.0)), REPRODUCED, 0.01),
     ("wide-temperature", bonus(wins=(0.1, 0.2, 0.5, 1.0)), NOT, -0.18),
