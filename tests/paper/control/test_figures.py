@@ -7,7 +7,7 @@ from made_up import GOOD, runs
 
 from delightful.lab import style
 from delightful.lab.cells import Plan
-from delightful.lab.experiment import NotMeasuredError
+from delightful.lab.verdicts import NotMeasuredError
 from delightful.paper.control import EXPERIMENT
 from delightful.paper.control.figures import tasks as figures
 from delightful.paper.control.sweep import QUICK_TASKS, SWEEPS, TASKS
@@ -72,3 +72,9 @@ def test_every_scale_has_its_cells_and_the_paper_its_84_runs_of_each_method():
             assert sweep.cells(Plan(scale))
     drawn = {figure.sweep.name for figure in EXPERIMENT.figures}
     assert drawn == {sweep.name for sweep in SWEEPS}
+    assert {sweep.reading for sweep in SWEEPS} == {"fresh draws"}
+
+
+def test_figures_10_to_12_are_those_of_the_main_text():
+    main = [figure.number for figure in EXPERIMENT.figures if not figure.appendix]
+    assert main == ["Figure 10", "Figure 11", "Figure 12"]

@@ -7,7 +7,7 @@ from made_up import GOOD, runs
 from delightful.lab import style
 from delightful.lab.cells import Plan
 from delightful.lab.errors import LabError
-from delightful.lab.experiment import NotMeasuredError
+from delightful.lab.verdicts import NotMeasuredError
 from delightful.paper.control import public_scores, scores, third_party
 from delightful.paper.control.claims.third_party import tuned
 from delightful.paper.control.figures import baseline
@@ -18,10 +18,10 @@ TWO = ("cheetah:run", "ball_in_cup:catch")
 BESIDE = sorted({cell.config.task for cell in EXTERNAL.cells(Plan("quick"))})
 
 
-def beside_sac(tasks, every=1):
-    """DG at 900 and SAC at 300."""
-    ours = runs(dict.fromkeys(tasks, GOOD))
-    theirs = runs({task: {"x": 300.0} for task in tasks}).drop("method")
+def beside_sac(tasks, every=1, end=300.0):
+    """DG at 900 and SAC at `end`."""
+    ours = runs(dict.fromkeys(tasks, GOOD), seeds=3)
+    theirs = runs({task: {"x": end} for task in tasks}, seeds=3).drop("method")
     theirs = theirs.with_columns(agent=pl.lit("SAC (SBX)"), every=pl.lit(every))
     return pl.concat([ours, theirs], how="diagonal")
 
@@ -65,35 +65,58 @@ def test_there_is_room_for_many_agents_of_others(public):
             assert axis.get_position().height > 0.5
 
 
+def publish(path, **scores):
+    """Scores of agents on every task, MPO=400 for one; and one that the sentence leaves out."""
+    rows = [f"a,{name},{task},1,1000,{score}" for name, score in scores.items() for task in BESIDE]
+    rows += [f"a,DREAMERV3,{task},1,1000,990" for task in BESIDE]
+    path.write_text("\n".join(["source,algo,task,action_repeat,env_steps,mean", *rows]))
+
+
 @pytest.mark.parametrize(
-    ("every", "score", "verdict"),
+    ("sac", "mpo", "expected"),
     [
-        (1, 400, "reproduced"),
-        (1, 990, "not reproduced"),  # DG is behind a tuned MPO, whatever SAC does
-        (4, 400, "partly"),  # SAC cut short is not tuned
+        (300, 400, "reproduced"),
+        (300, 990, "partly"),  # DG is behind a tuned MPO, and ahead of SAC
+        (990, 400, "partly"),
+        (990, 990, "not reproduced"),
     ],
 )
-def test_tuned_agents_are_beaten_if_sac_and_a_public_mpo_are(public, every, score, verdict):
-    rows = [f"a,MPO,{task},1,1000,{score}" for task in BESIDE]
-    rows += [f"a,DREAMERV3,{task},1,1000,990" for task in BESIDE]  # which the sentence leaves out
-    public.write_text("\n".join(["source,algo,task,action_repeat,env_steps,mean", *rows]))
-    finding = tuned(beside_sac(BESIDE, every))
-    assert finding.verdict == verdict
-    assert "a MPO" in finding.note
+def test_tuned_agents_are_beaten_if_sac_and_a_public_mpo_are(public, sac, mpo, expected, verdict):
+    publish(public, MPO=mpo)
+    table = beside_sac(BESIDE, end=sac)
+    assert verdict("tuned", table) == expected
+    both, sacs = tuned(table).quantities
+    assert list(both) == ["a MPO on 7 of 7 tasks, at the end"]
+    assert list(sacs) == ["SAC (SBX), over training"]
 
 
-def test_public_scores_on_some_of_the_tasks_are_compared_there(public):
-    finding = tuned(beside_sac(BESIDE))
-    assert "public scores: a MPO 0 on 1 of 7 tasks, DG 1" in finding.note  # 950; DG ends below 900
-    assert finding.verdict == "not reproduced"
-    public.write_text("algo,task,env_steps,mean\nMPO,cheetah-run,1000,400\n")
-    assert tuned(beside_sac(BESIDE)).verdict == "partly"
+def test_sac_with_fewer_updates_is_not_tuned_and_can_only_refute(public, verdict):
+    publish(public, MPO=400)
+    with pytest.raises(NotMeasuredError, match=r"scores of SAC .* one update per 4 steps"):
+        tuned(beside_sac(BESIDE, every=4))
+    publish(public, MPO=400, SAC=400)
+    assert verdict("tuned", beside_sac(BESIDE, every=4)) == "reproduced"
+    assert verdict("tuned", beside_sac(BESIDE, every=4, end=990.0)) == "partly"
 
 
-def test_without_public_scores_sac_alone_is_compared():
-    assert tuned(beside_sac(BESIDE)).verdict == "partly"  # no tuned MPO
-    with pytest.raises(NotMeasuredError, match=r"scores of MPO.* so far regret.* 7 of 28 tasks"):
-        tuned(beside_sac(BESIDE, every=4))  # nor a tuned SAC
+def test_public_scores_on_some_of_the_tasks_are_compared_there(public, verdict):
+    with pytest.raises(NotMeasuredError, match="scores of MPO on all tasks"):
+        tuned(beside_sac(BESIDE))
+    publish(public, MPO=400)
+    with public.open("a") as file:
+        file.write("\nb,MPO,cheetah-run,1,1000,950\n")
+    found = tuned(beside_sac(BESIDE)).quantities[0]
+    lead = found["b MPO on 1 of 7 tasks, at the end"].estimate(0.99)
+    ends = scores.final(runs({"cheetah:run": GOOD}, seeds=3)).filter(pl.col("method") == "dg")
+    assert lead.value == pytest.approx(ends["final"].mean() - 950)
+    assert verdict("tuned", beside_sac(BESIDE)) == "partly"
+
+
+def test_without_public_scores_nothing_is_decided():
+    with pytest.raises(NotMeasuredError, match=r"of MPO on all tasks; so far on 7 .* DG \d+, SAC"):
+        tuned(beside_sac(BESIDE))
+    with pytest.raises(NotMeasuredError, match="scores of MPO and SAC"):
+        tuned(beside_sac(BESIDE, every=4))
     with pytest.raises(NotMeasuredError, match="a quarter of the tasks"):
         tuned(beside_sac(TWO))
     with pytest.raises(NotMeasuredError, match="SAC"):

@@ -30,6 +30,15 @@ def complete(table: pl.DataFrame) -> pl.DataFrame:
     return found
 
 
+def with_every_seed(part: pl.DataFrame, table: pl.DataFrame) -> pl.DataFrame:
+    """The tasks of `part` that have every seed of the table: a verdict is on that many."""
+    seeds = table["seed"].n_unique()
+    found = part.filter(pl.col("seed").n_unique().over("task") == seeds)
+    if found.is_empty():
+        raise NotMeasuredError(f"no task has all of what it compares with {seeds} seeds")
+    return found
+
+
 def learned(table: pl.DataFrame) -> pl.DataFrame:
     """The tasks that some method has learned; on others no method can be ranked."""
     means = final(table).group_by("task", "method", maintain_order=True).agg(pl.col("final").mean())
@@ -99,28 +108,24 @@ def mean_regret(table: pl.DataFrame) -> pl.DataFrame:
     return rows.agg(pl.col("regret").mean())
 
 
-def regrets(table: pl.DataFrame) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Steps, and each method's regret averaged over tasks, (seeds, steps)."""
+def regrets(table: pl.DataFrame) -> dict[str, np.ndarray]:
+    """By method, regret averaged over tasks, (seeds, steps)."""
     rows = mean_regret(table).sort("method", "seed", "step")
-    steps = rows["step"].unique().sort().to_numpy()
     found = {}
     for name in sorted(set(table["method"])):
         mine = rows.filter(pl.col("method") == name)
         found[name] = mine["regret"].to_numpy().reshape(mine["seed"].n_unique(), -1)
-    return steps, found
-
-
-def fewest_seeds(table: pl.DataFrame) -> int:
-    """Of any task of the table."""
-    counts = table.group_by("task").agg(pl.col("seed").n_unique())
-    return int(counts["seed"].min())  # type: ignore[arg-type]
+    return found
 
 
 def extent(table: pl.DataFrame) -> str:
     """How much of the paper's work the table is, in words."""
-    tasks, seeds = table["task"].n_unique(), fewest_seeds(table)
+    return f"on {table['task'].n_unique()} of {len(BENCHMARKING)} tasks, {length(table)}"
+
+
+def length(table: pl.DataFrame) -> str:
+    """How long the runs are, in words, and what was left out of them."""
     steps = int(table["steps"].max())  # type: ignore[arg-type]
-    paper = ControlConfig().steps
     dropped = int(table["dropped"].sum()) if "dropped" in table.columns else 0
-    of = f"{tasks} of {len(BENCHMARKING)} tasks, {seeds} of 3 seeds, {steps:,} of {paper:,} steps"
-    return f"on {of}" + (f", {dropped} episodes with NaN left out" if dropped else "")
+    spoiled = f", {dropped} episodes with NaN left out" if dropped else ""
+    return f"{steps:,} of {ControlConfig().steps:,} steps{spoiled}"

@@ -121,12 +121,22 @@ def _external(scale: str) -> list[Point]:
 
 
 _SEEDS = {"smoke": 1, "quick": 2, "paper": 3}
+_READING = "fresh draws"  # of the policy at replayed states are what actor updates score
 _NEEDS = ("dm_control", "mujoco", "gymnasium")
 
 
 def _sweep(name: str, configs: Callable[[str], list[Point]]) -> Sweep:
     """Days of work at the paper's scale: what has been run of it is shown."""
-    return Sweep(f"control/{name}", TRAIN, configs, _SEEDS, _NEEDS, "control", in_part=True)
+    return Sweep(
+        f"control/{name}",
+        TRAIN,
+        configs,
+        _SEEDS,
+        _NEEDS,
+        "control",
+        in_part=True,
+        reading=_READING,
+    )
 
 
 TASKS = _sweep("tasks", _tasks)
@@ -145,6 +155,7 @@ EXTERNAL = Sweep(
     extra="sac",
     in_part=True,
     fixed=SHARED,
+    reading=_READING,
 )
 
 SWEEPS = (TASKS, HUMANOID, DOGS, TUNING, SURPRISAL, BASELINE, EXTERNAL)

@@ -104,4 +104,4 @@ def _panel(axis: Any, numbers: pl.DataFrame) -> None:
 for _sweep in SWEEPS:
     _stack = _sweep.name.partition("/")[2]
     _title = f"{TITLES[_stack]}, plain and with DG's plug-in"
-    FIGURES.add("beyond the paper", _title, sweep=_sweep, name=_stack)(_draw)
+    FIGURES.add("beyond the paper", _title, sweep=_sweep, name=_stack, appendix=True)(_draw)

@@ -1,75 +1,67 @@
-"""The sentences of Section 6 and Appendix E, decided on whatever has been run of their tasks.
+"""The sentences of Section 6 and Appendix E on returns and regret, on what has been run of them.
 
-Every note says how much that is; a sentence on all tasks is decided only if a quarter of them and 2
-seeds of each are there, of all methods. "Matches" is within 5% of the best baseline's mean return.
-A sentence is reproduced if the whole interval is on its side, and partly if only the value is
-("never" is meant of the runs that were made).
-Intervals of a few seeds are Student's: with 2, a lead is hardly ever beyond them. Those of counts
-are exact, as if tasks and runs had been drawn from many.
+A sentence on all tasks is decided on those that every method has with every seed, if they are a
+quarter of all. "Matches" is within 5% of a baseline's return.
 """
+
+from collections.abc import Callable
 
 import numpy as np
 import polars as pl
 
 from delightful.agents.control.tasks import BENCHMARKING
-from delightful.lab.experiment import ClaimBook, Finding, NotMeasuredError, found
+from delightful.lab.experiment import ClaimBook
 from delightful.lab.plotting import label
-from delightful.lab.statistics import Estimate, share_of, t_interval
-from delightful.paper.comparisons import smallest_gap
+from delightful.lab.quantities import Mean, Ratio
+from delightful.lab.verdicts import (
+    Criterion,
+    Measurement,
+    NotMeasuredError,
+    above,
+    at_least,
+    below,
+    measured,
+)
 from delightful.paper.control import sweep
 from delightful.paper.control.scores import (
     LEARNED,
-    balanced,
     complete,
     extent,
-    fewest_seeds,
     final,
     finals,
     learned,
+    length,
     regrets,
+    with_every_seed,
 )
 
 claims = ClaimBook("control")
 
-MATCHES = 0.95  # of the best baseline's mean
-RARELY = 0.125  # of runs: half as often as one of four methods would be the worst by chance
-STRETCH = 0.25  # of training: a lead "throughout" is one in every such stretch
-FAILS = 0.2  # of the best method's return
+MATCHES = 0.95  # of a baseline's return
+FAILS = 0.2  # of another method's return
+STRETCHES = 4  # of training: a lead "throughout" is one in each
 ENDS = {"ppo": "PPO", "pg": "REINFORCE"}
 
-
-def decided(table: pl.DataFrame, finding: Finding, of: tuple[str, ...] = BENCHMARKING) -> Finding:
-    """A finding on all tasks, unless what has been run is too little to say either way."""
-    if table["task"].n_unique() >= len(of) // 4 and fewest_seeds(table) > 1:
-        return finding
-    numbers = f"{finding.measures}: {finding.value:.3g}, {finding.note}"
-    raise NotMeasuredError(f"a quarter of the tasks and 2 seeds are needed; so far {numbers}")
+Runs = dict[str, np.ndarray]
+"""By method, one final return per seed."""
 
 
-def _means(runs: dict[str, np.ndarray]) -> dict[str, float]:
-    return {name: float(of_seeds.mean()) for name, of_seeds in runs.items()}
-
-
-def _best_baseline(means: dict[str, float]) -> str:
-    return max((name for name in means if name != "dg"), key=means.__getitem__)
-
-
-def _listed(by_task: dict[str, dict[str, np.ndarray]]) -> str:
-    """DG's final return and the best baseline's, by task."""
-    words = []
-    for task, runs in by_task.items():
-        means = _means(runs)
-        best = _best_baseline(means)
-        words.append(f"{task} {means['dg']:.0f} ({label(best)} {means[best]:.0f})")
-    return ", ".join(words)
+def require_quarter(table: pl.DataFrame, of: tuple[str, ...] = BENCHMARKING) -> None:
+    """Refuse a sentence on all tasks where too few of them were run to say either way."""
+    if table["task"].n_unique() < len(of) // 4:
+        raise NotMeasuredError(f"a quarter of the tasks is needed; so far {extent(table)}")
 
 
 def _of_all(table: pl.DataFrame) -> pl.DataFrame:
-    """The tasks and seeds that every method of the paper has."""
+    """The tasks that every method of the paper has with every seed."""
     missing = set(sweep.METHODS) - set(table["method"])
     if missing:
         raise NotMeasuredError(f"it needs runs of {', '.join(sorted(missing))} too")
-    return complete(table)
+    return with_every_seed(complete(table), table)
+
+
+def _listed(runs: Runs) -> str:
+    return ", ".join(f"{label(name)} {x.mean():.3g}" for name, x in runs.items())
 
 
 def _unlearned(table: pl.DataFrame) -> str:
@@ -78,125 +70,159 @@ def _unlearned(table: pl.DataFrame) -> str:
     return f"; left out, since no method has learned them: {', '.join(nothing)}" if nothing else ""
 
 
-@claims.add("Section 6", paper="> 0.5", sweep=sweep.TASKS)
-def majority(table: pl.DataFrame) -> Finding:
-    """DG matches or exceeds the best baseline on a majority of environments."""
-    table = _of_all(table)
-    by_task = finals(learned(table))
-    each = [_means(runs) for runs in by_task.values()]
-    count = sum(means["dg"] >= MATCHES * means[_best_baseline(means)] for means in each)
-    share = share_of(count, len(each))
-    note = f"{extent(table)}; final return of DG (best baseline): {_listed(by_task)}"
-    note += _unlearned(table)
-    sure, most = share.low > 0.5, share.value > 0.5
-    return decided(table, found("share of tasks", share, sure, partly=most, note=note))
+def _in_errors(margins: np.ndarray) -> float:
+    """The mean in standard deviations, by which intervals of equally many seeds are ordered."""
+    mean, spread = float(margins.mean()), float(margins.std())
+    return mean / spread if spread else float(np.copysign(np.inf, mean) if mean else 0.0)
 
 
-@claims.add("Section 6, Figure 10", paper="0", sweep=sweep.TASKS)
-def never_worst(table: pl.DataFrame) -> Finding:
-    """Across all 84 runs, DG is never the worst method."""
+def _against(runs: Runs, factor: float, pick: Callable[..., str]) -> tuple[str, Mean]:
+    """DG − factor·baseline, of the baseline for which it is surest (max) or least sure to be > 0.
+
+    Its interval is above 0 just if any baseline's is (max), or every one's (min).
+    """
+    margins = {name: runs["dg"] - factor * x for name, x in runs.items() if name != "dg"}
+    name = pick(margins, key=lambda name: _in_errors(margins[name]))
+    return name, Mean(margins[name])
+
+
+def _by_task(table: pl.DataFrame, factor: float, pick: Callable[..., str]) -> dict[str, Mean]:
+    cases = {}
+    for task, runs in finals(learned(table)).items():
+        name, margin = _against(runs, factor, pick)
+        cases[f"{task} ({label(name)})"] = margin
+    return cases
+
+
+@claims.add(
+    "Section 6",
+    paper="> 0.5 of the tasks",
+    sweep=sweep.TASKS,
+    rule=at_least(
+        0,
+        f"final return, DG − {MATCHES:g} × the best baseline",
+        most=True,
+        ours="up to 5% below the best baseline is a match",
+    ),
+)
+def majority(table: pl.DataFrame) -> Measurement:
+    """DG matches or exceeds the best baseline on a majority of environments.
+
+    A task's best baseline is the one that DG is least sure to match: it holds if DG matches all.
+    """
     table = _of_all(table)
-    ends = final(learned(table))
+    require_quarter(table)
+    return measured(_by_task(table, MATCHES, min), note=extent(table) + _unlearned(table))
+
+
+@claims.add(
+    "Section 6, Figure 10",
+    paper="0 of 84 runs",
+    sweep=sweep.TASKS,
+    rule=at_least(0, "mean final return, DG − the worst baseline"),
+)
+def never_worst(table: pl.DataFrame) -> Measurement:
+    """Across all 84 runs, DG is never the worst method.
+
+    By a task's mean over seeds, as in Figure 10. Its worst baseline is the one that DG is surest to
+    exceed: it fails only if DG is below all.
+    """
+    table = _of_all(table)
+    require_quarter(table)
     others = pl.col("final").filter(pl.col("method") != "dg").min()
     dg = pl.col("final").filter(pl.col("method") == "dg").first()
-    runs = ends.group_by("task", "seed").agg((dg < others).alias("worst")).sort("task", "seed")
-    count = runs.height
-    share = share_of(int(runs["worst"].sum()), count)
-    named = runs.filter("worst").group_by("task", maintain_order=True).len().rows()
-    where = ", ".join(f"{task} {times}×" for task, times in named) or "none"
-    note = f"{extent(table)}: {count} runs; the worst on {where}{_unlearned(table)}"
-    worst = Estimate(share.value * count, share.low * count, share.high * count)
-    measures = f"runs of {count} in which DG is the worst"
-    rarely = share.value < RARELY
-    return decided(table, found(measures, worst, not named, partly=rarely, note=note))
+    last = final(learned(table)).group_by("task", "seed").agg((dg < others).alias("last"))["last"]
+    note = f"{extent(table)}: DG is the worst in {last.sum()} of {len(last)} single runs"
+    return measured(_by_task(table, 1.0, max), note=note + _unlearned(table))
 
 
-@claims.add("Section 6, Figure 12", paper="> 0", sweep=sweep.TASKS)
-def lowest_regret(table: pl.DataFrame) -> Finding:
-    """DG achieves the lowest average regret throughout training."""
-    table = balanced(_of_all(table))
-    steps, by_method = regrets(table)
+@claims.add(
+    "Section 6, Figure 12",
+    paper="> 0",
+    sweep=sweep.TASKS,
+    rule=above(0, "regret averaged over tasks and a quarter of training, baseline − DG"),
+)
+def lowest_regret(table: pl.DataFrame) -> Measurement:
+    """DG achieves the lowest average regret throughout training.
+
+    "Throughout" is in each quarter of training, against each baseline.
+    """
+    table = _of_all(table)
+    require_quarter(table)
+    by_method = regrets(table)
+    note = f"{extent(table)}; over all of training: {_listed(by_method)}"
     dg = by_method.pop("dg")
-    gaps = {
-        name: t_interval(other.mean(axis=1) - dg.mean(axis=1)) for name, other in by_method.items()
+    stretches = np.array_split(np.arange(dg.shape[1]), min(STRETCHES, dg.shape[1]))
+    cases = {
+        f"{label(name)}, quarter {k}": Mean((other - dg)[:, steps].mean(axis=1))
+        for name, other in by_method.items()
+        for k, steps in enumerate(stretches, 1)
     }
-    closest = min(gaps, key=lambda name: gaps[name].value)
-    stretch = max(1, round(STRETCH * len(steps)))
-    lead = min(smallest_gap(other, dg, stretch).value for other in by_method.values())
-    listed = ", ".join(f"{label(name)} {gap}" for name, gap in gaps.items())
-    note = f"{extent(table)}; baseline − DG: {listed}; "
-    note += f"smallest lead over any {STRETCH:.0%} of training {lead:.1f}"
-    ahead = lead > 0 and gaps[closest].low > 0
-    partly = gaps[closest].value > 0
-    measures = f"regret over training, {label(closest)} − DG"
-    return decided(table, found(measures, gaps[closest], ahead, partly=partly, note=note))
+    return measured(cases, note=note)
 
 
-def _on_task(table: pl.DataFrame, task: str) -> tuple[pl.DataFrame, dict[str, np.ndarray]]:
+def _on_task(table: pl.DataFrame, task: str) -> tuple[Runs, str]:
+    """The final returns on a task, and what was run, in words."""
     table = _of_all(table).filter(pl.col("task") == task)
     if table.is_empty():
-        raise NotMeasuredError(f"it needs runs of every method on {task}")
+        raise NotMeasuredError(f"it needs runs of every method on {task}, with every seed")
     runs = finals(table)[task]
-    if fewest_seeds(table) < 2:
-        each = ", ".join(f"{label(name)} {mean:.0f}" for name, mean in _means(runs).items())
-        raise NotMeasuredError(f"2 seeds of {task} are needed; so far {each}, {extent(table)}")
-    return table, runs
+    note = f"final return: {_listed(runs)}; {length(table)}"
+    if max(x.mean() for x in runs.values()) < LEARNED:
+        raise NotMeasuredError(f"no method has learned {task} yet; {note}")
+    return runs, note
 
 
-def _fails(table: pl.DataFrame, task: str, name: str) -> Finding:
-    """Whether a method ends far below the best."""
-    table, runs = _on_task(table, task)
-    means = _means(runs)
-    each = ", ".join(f"{label(n)} {mean:.1f}" for n, mean in means.items())
-    note = f"{extent(table)}; {each}"
-    if max(means.values()) < LEARNED:
-        raise NotMeasuredError(f"no method has learned {task} yet: {each} {extent(table)}")
-    own, best = t_interval(runs[name]), max(means.values())
-    share = Estimate(own.value / best, own.low / best, own.high / best)
-    measures = f"final return of {ENDS[name]}, of the best method's mean"
-    sure, fails = share.high < FAILS, share.value < FAILS
-    return found(measures, share, sure, partly=fails, note=note)
+def _far_below(name: str) -> Criterion:
+    ours = "so far below another method is a failure"
+    return below(FAILS, f"final return of {ENDS[name]} over the best other method's", ours=ours)
 
 
-@claims.add("Section 6, Figure 11", paper="≈ 0", sweep=sweep.HUMANOID)
-def ppo_humanoid(table: pl.DataFrame) -> Finding:
+def _over_best(table: pl.DataFrame, task: str, name: str) -> Measurement:
+    """A method's return over that of the one that it is surest to be far below."""
+    runs, note = _on_task(table, task)
+    own = runs.pop(name)
+    best = min(runs, key=lambda other: _in_errors(own - FAILS * runs[other]))
+    return measured({label(best): Ratio(own, runs[best])}, note=note)
+
+
+_EXCEEDS = above(
+    0, f"final return, {MATCHES:g} × DG − the baseline", ours="a lead of up to 5% is a match"
+)
+
+
+def _exceeds(table: pl.DataFrame, task: str) -> Measurement:
+    """By how much DG is above each baseline, beyond a match."""
+    runs, note = _on_task(table, task)
+    dg = runs.pop("dg")
+    return measured({label(n): Mean(MATCHES * dg - x) for n, x in runs.items()}, note=note)
+
+
+@claims.add("Section 6, Figure 11", paper="≈ 0", sweep=sweep.HUMANOID, rule=_far_below("ppo"))
+def ppo_humanoid(table: pl.DataFrame) -> Measurement:
     """PPO collapses on humanoid:run."""
-    return _fails(table, "humanoid:run", "ppo")
+    return _over_best(table, "humanoid:run", "ppo")
 
 
-@claims.add("Section 6, Figure 11", paper="> 0", sweep=sweep.HUMANOID)
-def humanoid(table: pl.DataFrame) -> Finding:
+@claims.add("Section 6, Figure 11", paper="> 0", sweep=sweep.HUMANOID, rule=_EXCEEDS)
+def humanoid(table: pl.DataFrame) -> Measurement:
     """On humanoid:run, DG discovers a successful gait while all baselines plateau."""
     return _exceeds(table, "humanoid:run")
 
 
-@claims.add("Section 6, Figure 10", paper="≈ 0", sweep=sweep.TASKS)
-def pg_hopper(table: pl.DataFrame) -> Finding:
+@claims.add("Section 6, Figure 10", paper="≈ 0", sweep=sweep.TASKS, rule=_far_below("pg"))
+def pg_hopper(table: pl.DataFrame) -> Measurement:
     """REINFORCE fails on hopper:hop."""
-    return _fails(table, "hopper:hop", "pg")
+    return _over_best(table, "hopper:hop", "pg")
 
 
-def _exceeds(table: pl.DataFrame, task: str) -> Finding:
-    table, runs = _on_task(table, task)
-    means = _means(runs)
-    if max(means.values()) < LEARNED:
-        raise NotMeasuredError(f"no method has learned {task} yet, {extent(table)}")
-    best = _best_baseline(means)
-    gap = t_interval(runs["dg"] - runs[best])
-    each = ", ".join(f"{label(name)} {mean:.0f}" for name, mean in means.items())
-    note = f"{extent(table)}; {each}; a lead of up to {1 - MATCHES:.0%} counts as a match"
-    measures = f"final return, DG − {label(best)}"
-    ahead = MATCHES * means["dg"] > means[best]  # by more than what counts as a match
-    return found(measures, gap, ahead and gap.low > 0, partly=ahead, note=note)
-
-
-@claims.add("Appendix E, Figure 25", paper="> 0", sweep=sweep.TASKS)
-def acrobot(table: pl.DataFrame) -> Finding:
+@claims.add("Appendix E, Figure 25", paper="> 0", sweep=sweep.TASKS, rule=_EXCEEDS)
+def acrobot(table: pl.DataFrame) -> Measurement:
     """DG has notable improvements on exploration-heavy tasks such as acrobot:swingup."""
     return _exceeds(table, "acrobot:swingup")
 
 
-@claims.add("Appendix E, Figure 25", paper="> 0", sweep=sweep.TASKS)
-def finger(table: pl.DataFrame) -> Finding:
+@claims.add("Appendix E, Figure 25", paper="> 0", sweep=sweep.TASKS, rule=_EXCEEDS)
+def finger(table: pl.DataFrame) -> Measurement:
     """DG has notable improvements on exploration-heavy tasks such as finger:turn_hard."""
     return _exceeds(table, "finger:turn_hard")

@@ -9,7 +9,12 @@ from delightful.paper.control.figures.tasks import curves
 figures = FigureBook("control")
 
 
-@figures.add("beyond the paper", "Our MPO over the steps of public scores", sweep=sweep.BASELINE)
+@figures.add(
+    "beyond the paper",
+    "Our MPO over the steps of public scores",
+    sweep=sweep.BASELINE,
+    appendix=True,
+)
 def baseline(table: pl.DataFrame) -> Drawing:
     """Return of the mean action, 4 episodes per evaluation, mean over seeds with ±1 standard error.
     Points: MPO's scores in the CSV that DELIGHTFUL_SCORES names."""

@@ -105,13 +105,14 @@ def regret(table: pl.DataFrame) -> Drawing:
     return Drawing(figure, numbers)
 
 
-figures.add("Figure 25", "Learning curves", sweep=sweep.TASKS, caption=_RUNS)(curves)
+figures.add("Figure 25", "Learning curves", sweep=sweep.TASKS, caption=_RUNS, appendix=True)(curves)
 
 
 @figures.add(
     "Figure 26",
     "PPO's clip and MPO's temperature on cartpole:swingup",
     sweep=sweep.TUNING,
+    appendix=True,
     caption=f"Dashed: the paper's values. {_FINAL} MPO's weights at high temperatures are smaller "
     f"than the {LEAST_WEIGHT:g} by which they are divided at least: steps then are smaller, too.",
 )
@@ -133,9 +134,14 @@ def tuning(table: pl.DataFrame) -> Drawing:
     return Drawing(figure, pl.concat(parts))
 
 
-figures.add("beyond the paper", "Dog and quadruped", sweep=sweep.DOGS, caption=_RUNS, name="dogs")(
-    curves
-)
+figures.add(
+    "beyond the paper",
+    "Dog and quadruped",
+    sweep=sweep.DOGS,
+    caption=_RUNS,
+    name="dogs",
+    appendix=True,
+)(curves)
 
 
 def _either(axis: Any, table: pl.DataFrame, metric: str, *, pale: bool = False) -> pl.DataFrame:
@@ -164,6 +170,7 @@ def _lead(table: pl.DataFrame) -> dict[str, float]:
     "beyond the paper",
     "How often a density above 1 inverts DG's gate, and whether it matters",
     sweep=sweep.SURPRISAL,
+    appendix=True,
     caption="Above: the share of drawn actions whose density exceeds 1, so that −log π is negative "
     "and the gate turned over. Between: the mean gate of all draws with U > 0, and of those with "
     "U < 0: turned over as a whole, it would be below ½ for the former. Below: the return with "

@@ -20,7 +20,13 @@ _CAPTION = (
 )
 
 
-@figures.add("Figure 27", "Regret against other codebases", sweep=sweep.EXTERNAL, caption=_CAPTION)
+@figures.add(
+    "Figure 27",
+    "Regret against other codebases",
+    sweep=sweep.EXTERNAL,
+    caption=_CAPTION,
+    appendix=True,
+)
 def tuned(table: pl.DataFrame) -> Drawing:
     """Regret averaged over tasks; public agents that have all of them are points at their step."""
     runs, others = with_regret(balanced(dg_and_baselines(table)))
@@ -46,7 +52,7 @@ def tuned(table: pl.DataFrame) -> Drawing:
     return Drawing(figure, pl.concat([numbers, points], how="diagonal"))
 
 
-@figures.add("Figure 28", "Regret by task", sweep=sweep.EXTERNAL, caption=_CAPTION)
+@figures.add("Figure 28", "Regret by task", sweep=sweep.EXTERNAL, caption=_CAPTION, appendix=True)
 def tuned_tasks(table: pl.DataFrame) -> Drawing:
     """Regret at the end, task by task: bars of what was run, points of public scores."""
     runs, others = with_regret(dg_and_baselines(table))
