@@ -3,6 +3,7 @@
 The check of a claim returns these, and the lab computes intervals at the confidence that it needs.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,7 @@ class Exact:
     """A number that nothing was sampled for."""
 
     value: float
+    seeds = math.inf  # it is as sure as it can be
 
     def estimate(self, _: float) -> Estimate:
         """The number, with an interval of no length."""
@@ -33,14 +35,16 @@ class Mean:
 
     scores: Scores
 
+    @property
+    def seeds(self) -> int:
+        return len(self.scores)
+
     def estimate(self, confidence: float) -> Estimate:
         """The mean with Student's interval."""
         return t_interval(self.scores, confidence)
 
     def tells(self, threshold: float, seeds: int, confidence: float) -> bool:
         """Whether `seeds` seeds like these would put the interval on one side of the threshold."""
-        if len(self.scores) < 2:
-            return False
         spread, distance = np.std(self.scores, ddof=1), abs(np.mean(self.scores) - threshold)
         return bool(t_half_width(float(spread), seeds, confidence) < distance)
 
@@ -51,6 +55,10 @@ class Ratio:
 
     above: Scores
     below: Scores
+
+    @property
+    def seeds(self) -> int:
+        return len(self.above)
 
     def estimate(self, confidence: float) -> Estimate:
         """The ratio with Fieller's interval."""
@@ -67,6 +75,7 @@ class Share:
 
     count: int
     total: int
+    seeds = math.inf  # it is not the seeds that it is drawn from
 
     def estimate(self, confidence: float) -> Estimate:
         """The share with Clopper and Pearson's interval."""

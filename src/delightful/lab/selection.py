@@ -78,17 +78,21 @@ def _read(
 
 
 def _most_run(sweep: Sweep, store: Store, plan: Plan) -> Plan:
-    scales = [scale for scale in SCALES[1:] if scale in sweep.seeds]
-    candidates = [replace(plan, scale=name) for name in reversed(scales)]
-    done = {c.scale: _stored(sweep, c, store) for c in candidates}
-    if not any(done.values()):
-        smoke = replace(plan, scale=SCALES[0])
-        return smoke if _stored(sweep, smoke, store) else plan
-    return max(candidates, key=lambda candidate: done[candidate.scale])
-
-
-def _stored(sweep: Sweep, plan: Plan, store: Store) -> int:
-    return sum(store.state(cell) != "missing" for cell in _cells(sweep, plan))
+    """The scale of which most is stored, with as many seeds as any of its configs has."""
+    found = []
+    for scale in (scale for scale in SCALES if scale in sweep.seeds):
+        candidate = replace(plan, scale=scale)
+        if plan.seeds is None:
+            most = replace(candidate, seeds=looks(sweep.seeds["paper"])[-1])
+            stored = [cell for cell in _cells(sweep, most) if store.state(cell) != "missing"]
+            last = max((cell.first_seed + cell.seeds for cell in stored), default=0)
+            if last > sweep.seeds[scale]:
+                candidate = most if last == most.seeds else replace(most, seeds=last)
+        else:
+            stored = [cell for cell in _cells(sweep, candidate) if store.state(cell) != "missing"]
+        found.append((scale != SCALES[0], len(stored), candidate))
+    rank = max(found, key=lambda one: (one[1] > 0 and one[0], one[1]))
+    return rank[2] if rank[1] else plan
 
 
 def _is_done(cells: Sequence[Cell], store: Store) -> bool:

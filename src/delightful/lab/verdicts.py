@@ -90,6 +90,8 @@ class Criterion:
         """Whether that many seeds would probably judge the quantity."""
         if not isinstance(quantity, Mean | Ratio):
             return False
+        if quantity.seeds < 2:  # it may: nothing speaks against it
+            return True
         value = quantity.estimate(confidence).value
         bounds = [b for b in (self.low, self.high) if math.isfinite(b)]
         if not self.low < value < self.high:
@@ -202,7 +204,7 @@ def judge(rule: Rule, found: Measurement, confidence: float, enough: bool = True
     outcomes = []
     for criterion, case, quantity in rows:
         estimate = quantity.estimate(confidence)
-        decided = enough or isinstance(quantity, Exact)
+        decided = isinstance(quantity, Exact) or (enough and quantity.seeds >= LEAST)
         status: Status = criterion.judge(estimate) if decided else "open"
         if status == "fails":
             status = criterion.judge(quantity.estimate(shared))
@@ -235,16 +237,15 @@ def _majority(cases: Sequence[Status]) -> Status:
 
 def seeds_needed(outcomes: Sequence[Outcome], seeds: int, paper: int) -> int | None:
     """The number of seeds that would probably close what is open; None if no look would."""
-    confidence, needed = confidence_of(paper), 0
+    confidence, later = confidence_of(paper), [n for n in looks(paper) if n > seeds]
+    needs: dict[Criterion, list[float]] = {}
     for outcome in outcomes:
         if outcome.status == "open":
-            later = (n for n in looks(paper) if n > seeds)
             tells = (n for n in later if outcome.criterion.tells(outcome.quantity, n, confidence))
-            first = next(tells, None)
-            if first is None:
-                return None
-            needed = max(needed, first)
-    return needed or None
+            needs.setdefault(outcome.criterion, []).append(next(tells, math.inf))
+    # Of a majority, half of the open cases are enough.
+    found = [sorted(n)[len(n) // 2] if c.most else max(n) for c, n in needs.items()]
+    return int(max(found)) if found and max(found) < math.inf else None
 
 
 def headline(outcomes: Sequence[Outcome]) -> Outcome:

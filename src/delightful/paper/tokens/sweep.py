@@ -71,7 +71,10 @@ def _scaling(scale: str) -> list[Point]:
     config = _steps(base(scale), scale, paper=10 * K, quick=K, brief=K // 2)
     few = {"smoke": (3, 4), "brief": (3, 5, 10)}
     lengths = few.get(scale) or _some(scale, LENGTHS, (5, 10, 20))
-    sizes = {"length": lengths, "vocabulary": _some(scale, VOCABULARIES, (2, 8, 32))}
+    sizes: dict[str, tuple[Any, ...]] = {
+        "length": lengths,
+        "vocabulary": _some(scale, VOCABULARIES, (2, 8, 32)),
+    }
     return [
         point
         for field, values in sizes.items()
