@@ -13,7 +13,7 @@ import delightful as dg
 from delightful.lab.cells import Plan
 from delightful.lab.errors import LabError
 from delightful.lab.experiment import Figure
-from delightful.lab.results import draw
+from delightful.lab.drawing import draw
 from delightful.lab.store import Store
 from delightful.paper import EXPERIMENTS
 from delightful.plugins.gating import LOGGED, DelightConfig

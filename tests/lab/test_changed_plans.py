@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from delightful.lab.cells import Cell, Plan
+from delightful.lab.decisions import decide
+from delightful.lab.drawing import draw
 from delightful.lab.errors import LabError
-from delightful.lab.results import decide, draw
 from delightful.lab.runners import run_cell, run_here
 from delightful.lab.store import Store
 from delightful.paper import EXPERIMENTS
@@ -24,7 +25,7 @@ def store(tmp_path) -> Store:
 def decided(store: Store, claim: str, plan: Plan):
     for _ in run_here(CLAIMS[claim].sweep.cells(plan), store):
         pass
-    return decide(CLAIMS[claim], store, plan, plan.scale).finding
+    return decide(CLAIMS[claim], store, plan, plan.scale)[0]
 
 
 def test_a_claim_follows_a_changed_error(store) -> None:
@@ -36,7 +37,7 @@ def test_a_claim_follows_a_changed_error(store) -> None:
     ("plan", "reason"),
     [
         (Plan("smoke", changes={"batch": "10"}), "two batch sizes"),
-        (Plan("smoke", methods=("pg", "awr")), "method=dg"),
+        (Plan("smoke", methods=("pg", "awr")), "pg and dg"),
     ],
 )
 def test_a_claim_that_lacks_runs_says_which(store, plan, reason) -> None:

@@ -15,13 +15,15 @@ from matplotlib import pyplot as plt
 
 from delightful.lab import style
 from delightful.lab.cells import Plan
+from delightful.lab.decisions import Decision, decide, decide_all
+from delightful.lab.drawing import LONGEST_NAME, NothingToDrawError, draw
 from delightful.lab.errors import LabError
-from delightful.lab.experiment import Claim, Drawing, found
+from delightful.lab.experiment import Claim, Drawing
 from delightful.lab.progress import run_missing
-from delightful.lab.rendering import claim_paragraphs, claims_markdown
-from delightful.lab.results import LONGEST_NAME, NothingToDrawError, decide, draw, plan_for
-from delightful.lab.statistics import Estimate
+from delightful.lab.rendering import claim_paragraphs, claims_markdown, found
+from delightful.lab.selection import plan_for
 from delightful.lab.store import Store
+from delightful.lab.verdicts import LEAST, confidence_of, judge, verdict_of
 from delightful.paper import EXPERIMENTS
 from delightful.paper.bandit.sweep import ALIGNMENT
 from delightful.weights import METHODS
@@ -63,6 +65,18 @@ def table_of(claim: Claim, store: Store) -> pl.DataFrame:
     return table
 
 
+def decision_on(claim: Claim, store: Store, plan: Plan, scale: str) -> Decision:
+    """Under the reading that stands for the paper."""
+    return decide(claim, store, plan, scale)[0]
+
+
+def verdict(claim: Claim, table: pl.DataFrame) -> str:
+    assert claim.sweep is not None
+    found = claim.check(claim.readings[0].prepare(table))
+    confidence = confidence_of(claim.sweep.seeds["paper"])
+    return verdict_of(claim.rule, judge(claim.rule, found, confidence))
+
+
 # Verdicts
 
 
@@ -102,7 +116,7 @@ COMPARISONS = [
 
 @pytest.mark.parametrize("claim_id", [*COMPARISONS, "bandit/gap-vanishes"])
 def test_the_runs_reproduce_the_claim(ran: Store, claim_id: str) -> None:
-    assert decide(CLAIMS[claim_id], ran, PLAN, "quick").finding.verdict == "reproduced"
+    assert decision_on(CLAIMS[claim_id], ran, PLAN, "quick").verdict == "reproduced"
 
 
 @pytest.mark.parametrize("spoil", [swapped, tied])
@@ -113,7 +127,7 @@ def test_a_comparison_fails_if_dg_does_no_better(
     ran: Store, claim_id: str, spoil: Callable[[pl.DataFrame], pl.DataFrame]
 ) -> None:
     claim = CLAIMS[claim_id]
-    assert claim.check(spoil(table_of(claim, ran))).verdict == "not reproduced"
+    assert verdict(claim, spoil(table_of(claim, ran))) == "not reproduced"
 
 
 @pytest.mark.parametrize("spoil", [flat, flat_for("pg"), flat_for("dg")])
@@ -122,16 +136,30 @@ def test_the_gap_must_vanish_for_both_methods(
 ) -> None:
     claim = CLAIMS["bandit/gap-vanishes"]  # it treats PG and DG alike, so a swap changes nothing
     table = table_of(claim, ran)
-    assert claim.check(swapped(table)).verdict == "reproduced"
-    assert claim.check(spoil(table)).verdict == "not reproduced"
+    assert verdict(claim, swapped(table)) == "reproduced"
+    assert verdict(claim, spoil(table)) == "not reproduced"
 
 
-def test_a_verdict_follows_from_what_was_found() -> None:
-    assert found("x", 1.0, True).verdict == "reproduced"
-    assert found("x", 1.0, False, partly=True).verdict == "partly"
-    assert found("x", 1.0, False).verdict == "not reproduced"
-    finding = found("x", Estimate(1.0, 0.5, 1.5), True)
-    assert (finding.low, finding.high, finding.text) == (0.5, 1.5, "1 [0.5, 1.5]")
+@pytest.mark.parametrize(("seeds", "looked_at"), [(2, 2), (3, 3), (5, 3), (10, 7), (12, 7)])
+def test_a_verdict_is_on_the_seeds_of_the_last_look(tmp_path, seeds: int, looked_at: int) -> None:
+    store, plan = Store(tmp_path), Plan("smoke", seeds=seeds)  # the paper has 1,000
+    run_missing(ALIGNMENT.cells(plan), store, 1)
+    decision = decision_on(CLAIMS["bandit/gap-vanishes"], store, plan, "smoke")
+    assert decision.seeds == looked_at
+    assert (decision.verdict == "inconclusive") or seeds >= LEAST
+    assert all(outcome.quantity.seeds == looked_at for outcome in decision.outcomes)
+
+
+def test_an_inconclusive_claim_says_how_many_seeds_would_decide_it(tmp_path: Path) -> None:
+    store, plan = Store(tmp_path), Plan("smoke", seeds=2)
+    run_missing(ALIGNMENT.cells(plan), store, 1)
+    decision = decision_on(CLAIMS["bandit/gap-vanishes"], store, plan, "smoke")
+    assert decision.verdict == "inconclusive"
+    assert decision.needed is not None
+    assert f"{decision.needed} seeds would probably decide it" in found(decision)
+    row = decision.row()
+    assert row["seeds_needed"] == decision.needed
+    assert row["rule"]["words"] == decision.claim.rule.words
 
 
 # What is not there
@@ -139,19 +167,25 @@ def test_a_verdict_follows_from_what_was_found() -> None:
 
 def test_a_claim_without_all_its_runs_is_not_run_and_says_how(store: Store) -> None:
     claim, plan = CLAIMS["bandit/gap-vanishes"], Plan("smoke")
-    assert decide(claim, store, plan, "smoke").finding.verdict != "not run"
+    assert decision_on(claim, store, plan, "smoke").verdict != "not run"
     (store.cells / f"{ALIGNMENT.cells(plan)[7].id}.json").unlink()
-    decision = decide(claim, store, plan, "smoke")
-    assert (decision.finding.verdict, decision.runs) == ("not run", None)
+    decision = decision_on(claim, store, plan, "smoke")
+    assert (decision.verdict, decision.seeds) == ("not run", None)
     assert decision.command.startswith("delightful run bandit/alignment --scale smoke")
     assert (decision.row()["value"], decision.row()["command"]) == (None, decision.command)
 
 
-def test_a_damaged_cell_counts_as_not_run(store: Store) -> None:
-    path = store.cells / f"{ALIGNMENT.cells(Plan('smoke'))[7].id}.parquet"
+@pytest.mark.parametrize("scale", ["smoke", None])
+def test_a_damaged_cell_is_named_and_nothing_smaller_is_used(store: Store, scale) -> None:
+    run_missing(ALIGNMENT.cells(Plan("quick")), store, 1)
+    plan = Plan(scale or "quick")
+    path = store.cells / f"{ALIGNMENT.cells(plan)[7].id}.parquet"
     path.write_bytes(path.read_bytes()[:-1])
-    decision = decide(CLAIMS["bandit/gap-vanishes"], store, Plan("smoke"), "smoke")
-    assert decision.finding.verdict == "not run"
+    (decision,) = decide(CLAIMS["bandit/gap-vanishes"], store, plan, scale)
+    assert (decision.verdict, decision.plan.scale) == ("not run", plan.scale)
+    assert str(path) in decision.note
+    with pytest.raises(LabError, match=path.name):
+        draw(FIGURES["bandit/alignment"], store, plan, store.path / "figures")
 
 
 @pytest.mark.parametrize(
@@ -160,16 +194,16 @@ def test_a_damaged_cell_counts_as_not_run(store: Store) -> None:
 def test_every_claim_on_runs_is_not_run_in_an_empty_store(tmp_path: Path, claim_id: str) -> None:
     claim = CLAIMS[claim_id]
     assert claim.sweep is not None
-    decision = decide(claim, Store(tmp_path), Plan("paper", 5), "paper")
-    assert decision.finding.verdict == "not run"
+    decision = decision_on(claim, Store(tmp_path), Plan("paper", 5), "paper")
+    assert decision.verdict == "not run"
     assert decision.command.startswith(f"delightful run {claim.sweep.name} --scale paper --seeds 5")
 
 
 def test_a_claim_that_compares_two_methods_is_not_run_on_one(store: Store) -> None:
     plan = Plan("smoke", methods=("pg",))
-    decision = decide(CLAIMS["bandit/monte-carlo-ratio"], store, plan, "smoke")
-    assert decision.finding.verdict == "not run"
-    assert "compares pg and dg" in decision.finding.note
+    decision = decision_on(CLAIMS["bandit/monte-carlo-ratio"], store, plan, "smoke")
+    assert decision.verdict == "not run"
+    assert "compares pg and dg" in decision.note
 
 
 def test_the_largest_complete_scale_is_taken_unless_one_is_asked_for(store: Store) -> None:
@@ -185,21 +219,14 @@ def strict(text: str) -> object:
 
 
 @pytest.mark.parametrize("claim_id", [c.id for c in CLAIMS.values() if c.sweep is ALIGNMENT])
-def test_one_seed_has_no_interval_but_is_decided_all_the_same(
-    tmp_path: Path, claim_id: str
-) -> None:
+def test_one_seed_has_no_interval_and_decides_nothing(tmp_path: Path, claim_id: str) -> None:
     store, plan = Store(tmp_path), Plan("smoke", seeds=1)
     run_missing(ALIGNMENT.cells(plan), store, 1)
-    decision = decide(CLAIMS[claim_id], store, plan, "smoke")
-    assert strict(json.dumps(decision.row()))
-
-
-def test_an_interval_that_does_not_exist_is_null_in_json(ran: Store) -> None:
-    decision = decide(CLAIMS["bandit/faster"], ran, PLAN, "quick")
-    nan = found("x", Estimate(1.0, float("nan"), float("nan")), False)
-    row = strict(json.dumps(replace(decision, finding=nan).row()))
+    decision = decision_on(CLAIMS[claim_id], store, plan, "smoke")
+    row = strict(json.dumps(decision.row()))
     assert isinstance(row, dict)
-    assert (row["value"], row["low"], row["high"]) == (1.0, None, None)
+    assert row["verdict"] in ("inconclusive", "not run")
+    assert (row["low"], row["high"]) == (None, None)
 
 
 # Figures and tables
@@ -229,22 +256,25 @@ def test_a_figure_with_nothing_to_draw_says_so_and_writes_nothing(tmp_path: Path
 
 
 def test_the_table_of_claims_has_a_row_for_each(store: Store) -> None:
-    decisions = [decide(c, store, Plan("smoke"), "smoke") for c in CLAIMS.values() if c.sweep]
-    lines = claims_markdown(decisions).splitlines()
+    claims = [claim for claim in CLAIMS.values() if claim.sweep]
+    decisions = decide_all(claims, store, Plan("smoke"), "smoke")
+    legend, _, *lines = claims_markdown(decisions).splitlines()
+    assert "inconclusive: " in legend
     assert len(lines) == 2 + len(decisions)
-    assert all(f"`{d.command}`" in line for d, line in zip(decisions, lines[2:], strict=True))
+    for decision, line in zip(decisions, lines[2:], strict=True):
+        assert f"`{decision.command}`" in line
+        assert decision.claim.rule.words.replace("*", "\\*").replace("|", "\\|") in line
 
 
-def test_the_terminal_shows_sentence_paper_value_and_commands(store: Store) -> None:
-    for claim in (claim for claim in CLAIMS.values() if claim.sweep):
-        decision = decide(claim, store, PLAN, "quick")
-        shown = dict(claim_paragraphs(decision))
+def test_the_terminal_shows_sentence_paper_value_rule_and_commands(store: Store) -> None:
+    claims = [claim for claim in CLAIMS.values() if claim.sweep]
+    for decision in decide_all(claims, store, PLAN, "quick"):
+        shown, claim = dict(claim_paragraphs(decision, explain=True)), decision.claim
         assert shown[""] == f"{claim.sentence} ({claim.where})"
         assert shown["paper: "] == claim.paper
+        assert shown["rule: "] == claim.rule.words
         assert shown["$ "] == decision.command.split(" && ")[-1]
-        here = [text for start, text in shown.items() if start.startswith("here")]
-        measured = decision.finding.measures
-        assert here == ([f"{measured}: {decision.finding.text}"] if measured else [])
+        assert shown.get("here: ", "") == found(decision)
 
 
 def test_claims_on_one_sweep_read_its_cells_once(store: Store) -> None:

@@ -7,9 +7,12 @@ import numpy as np
 import pytest
 
 from delightful.lab.cells import Plan, Point, Sweep
-from delightful.lab.experiment import Claim, found
-from delightful.lab.results import decide, plan_for
+from delightful.lab.decisions import decide
+from delightful.lab.experiment import Claim, Reading
+from delightful.lab.quantities import Exact
+from delightful.lab.selection import plan_for
 from delightful.lab.store import Store
+from delightful.lab.verdicts import Rule, above, measured
 from delightful.paper.bandit.config import ALIGN, AlignmentConfig
 
 SEEDS = {"smoke": 2, "quick": 6, "paper": 20}
@@ -114,8 +117,9 @@ def test_what_else_was_asked_for_is_kept(store: Store) -> None:
 
 
 def test_a_decision_on_a_stopped_run_says_how_many_seeds_it_has(store: Store) -> None:
-    claim = Claim("a/claim", "", "", "", lambda table: found("rows", len(table), True), SHARED)
+    rule, readings = Rule(above(0, "rows")), (Reading(sweep=SHARED),)
+    claim = Claim("a/claim", "", "", "", rule, lambda t: measured(Exact(len(t))), readings)
     ran(store, SHARED, "paper", 13)
-    decision = decide(claim, store, Plan("quick"))
-    assert (decision.finding.value, decision.runs) == (24, 12)
+    (decision,) = decide(claim, store, Plan("quick"))
+    assert (decision.row()["value"], decision.seeds) == (20, 10)  # 20 in the paper: looks at 5, 10
     assert decision.command.startswith("delightful run shared --scale paper --seeds 12 &&")

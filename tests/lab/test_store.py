@@ -17,9 +17,9 @@ import pytest
 import delightful.lab
 from delightful.lab import store as module
 from delightful.lab.cells import Cell, Plan
+from delightful.lab.decisions import decide
 from delightful.lab.errors import LabError
 from delightful.lab.progress import run_missing
-from delightful.lab.results import decide
 from delightful.lab.store import DamagedError, Store, write_whole
 from delightful.paper import EXPERIMENTS
 from delightful.paper.bandit.sweep import ALIGNMENT
@@ -303,8 +303,8 @@ def test_a_command_hashes_every_file_once(tmp_path: Path, hashed: list[int]) -> 
     hashed.clear()
     claims = [c for c in EXPERIMENTS["bandit"].claims if c.sweep is ALIGNMENT]
     assert len(claims) > 1
-    decided = [decide(claim, store, Plan("smoke")) for claim in claims]
-    assert {decision.finding.verdict for decision in decided} >= {"reproduced"}
+    decided = [decision for claim in claims for decision in decide(claim, store, Plan("smoke"))]
+    assert {decision.verdict for decision in decided} >= {"reproduced"}
     counts = Counter(hashed)
     assert {size: counts[size] for size in sizes} == Counter(sizes)
 
