@@ -67,8 +67,7 @@ class SuiteTask:
 
     def image(self, size: tuple[int, int]) -> np.ndarray:
         """(height, width, 3), of `size`."""
-        image: np.ndarray = self._environment.physics.render(*size, camera_id=0)
-        return image
+        return np.asarray(self._environment.physics.render(*size, camera_id=0))
 
     def _joined(self, found: dict[str, np.ndarray]) -> np.ndarray:
         return np.concatenate([np.ravel(found[name]) for name in self._names]).astype(np.float32)
@@ -101,8 +100,7 @@ class EnvPoolSuite:
         return Step(self._joined(found), reward.astype(np.float32), terminated, truncated)
 
     def reset_one(self, index: int) -> np.ndarray:
-        first: np.ndarray = self._joined(self._environments.reset(np.array([index]))[0])[0]
-        return first
+        return np.asarray(self._joined(self._environments.reset(np.array([index]))[0])[0])
 
     def _joined(self, found: dict[str, np.ndarray]) -> np.ndarray:
         parts = [found[name].reshape(len(found[name]), -1) for name in self._names]

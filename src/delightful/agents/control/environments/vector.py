@@ -49,26 +49,23 @@ class Sequential:
 
     def __init__(self, tasks: Sequence[Task]) -> None:
         self._tasks = tasks
-        self._over = [False] * len(tasks)
+        self._over = np.zeros(len(tasks), bool)
         self.observed: int = tasks[0].observed
         self.actions: int = tasks[0].actions
 
     def reset(self) -> np.ndarray:
-        self._over = [False] * len(self._over)
+        self._over[:] = False
         return np.stack([task.reset() for task in self._tasks])
 
     def step(self, action: np.ndarray) -> Step:
-        steps = [self._step(i, one) for i, one in enumerate(action)]
+        steps = [
+            (task.reset(), 0.0, False, False) if over else task.step(one)
+            for task, over, one in zip(self._tasks, self._over, action, strict=True)
+        ]
         observation, reward, terminated, truncated = map(np.array, zip(*steps, strict=True))
+        self._over = terminated | truncated
         return Step(observation, reward.astype(np.float32), terminated, truncated)
 
     def reset_one(self, index: int) -> np.ndarray:
         self._over[index] = False
         return self._tasks[index].reset()
-
-    def _step(self, index: int, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool]:
-        if self._over[index]:
-            return self.reset_one(index), 0.0, False, False
-        step = self._tasks[index].step(action)
-        self._over[index] = step[2] or step[3]
-        return step
