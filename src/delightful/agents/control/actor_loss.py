@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from delightful.agents.control import networks
 from delightful.agents.control.config import LEAST_WEIGHT, ControlConfig
 from delightful.agents.control.gaussian import Gaussian, Weights, divergence
-from delightful.agents.control.transitions import Transitions
+from delightful.agents.control.rollout import Transitions
 from delightful.gate import gate
 from delightful.losses import policy_loss
 from delightful.weights import METHODS, score_weight
@@ -48,11 +48,6 @@ def sample_actions(
     return Samples(action, networks.value(target_critic, observation, action))
 
 
-def advantages(q: jax.Array) -> jax.Array:
-    """U = Q(s, a) − mean over the samples at s, which lie on the last axis."""
-    return q - jnp.mean(q, axis=-1, keepdims=True)
-
-
 def actor_loss(
     config: ControlConfig,
     options: Mapping[str, Any],
@@ -66,7 +61,8 @@ def actor_loss(
     Also returns diagnostics. The target policy comes without the last state, which is Retrace's.
     """
     policy = Gaussian(*(x[:-1] for x in policy))
-    action, advantage = samples.action[:-1], advantages(samples.q[:-1])
+    action, q = samples.action[:-1], samples.q[:-1]
+    advantage = q - jnp.mean(q, axis=-1, keepdims=True)
     log_prob, old_log_prob = policy.log_prob(action), target_policy.log_prob(action)
     mode = policy.log_prob(policy.mean)[:, :, None] + jnp.zeros_like(log_prob)
     batch = {
@@ -108,12 +104,7 @@ def gate_diagnostics(
 ) -> dict[str, jax.Array]:
     """DG's gate at η = 1, and how often a density above 1 inverts it, whatever the method."""
     relative = mode if config.surprisal == "mode" else None
-    w = gate(
-        log_prob=log_prob,
-        advantage=advantage,
-        max_surprisal=config.max_surprisal,
-        mode_log_prob=relative,
-    )
+    w = gate(log_prob, advantage, max_surprisal=config.max_surprisal, mode_log_prob=relative)
     good, bad = advantage > 0, advantage < 0
     return {
         "inverted": jnp.mean(log_prob > 0),

@@ -9,7 +9,7 @@ from delightful.agents.control import networks, retrace
 from delightful.agents.control.actor_loss import Samples
 from delightful.agents.control.config import ControlConfig
 from delightful.agents.control.gaussian import Gaussian, Weights
-from delightful.agents.control.transitions import Transitions
+from delightful.agents.control.rollout import Transitions
 
 LEAST_SCALE = 1e-2  # bounds how far a first, rare reward is scaled up
 
@@ -31,16 +31,11 @@ def update_statistics(
 ) -> RewardStatistics:
     """The averages after another batch; in the first learner steps, means of all batches so far."""
     rate = jnp.maximum(1 - config.reward_decay, 1 / (steps + 1))
-
-    def follow(average: jax.Array, values: jax.Array) -> jax.Array:
-        valid = transitions.valid
-        seen = jnp.sum(values * valid) / jnp.maximum(jnp.sum(valid), 1)
-        return average + rate * (seen - average)
-
-    return RewardStatistics(
-        follow(statistics.mean, transitions.reward),
-        follow(statistics.square, transitions.reward**2),
-    )
+    reward, valid = transitions.reward, transitions.valid
+    count = jnp.maximum(jnp.sum(valid), 1)
+    seen = (jnp.sum(values * valid) / count for values in (reward, reward**2))
+    pairs = zip(statistics, seen, strict=True)
+    return RewardStatistics(*(average + rate * (new - average) for average, new in pairs))
 
 
 def normalised_rewards(

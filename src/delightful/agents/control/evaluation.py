@@ -9,16 +9,15 @@ from delightful.agents.control import environments
 from delightful.agents.control.config import ControlConfig
 from delightful.agents.control.environments import VectorEnvironment
 from delightful.agents.control.gaussian import policy
-from delightful.agents.control.rollout import generator
 
 LONGEST = 10_000  # steps after which an episode is cut: those of lqr have no limit of their own
 
 
 def evaluate(
     config: ControlConfig, seed: int, record: int, weights: Mapping[str, Any]
-) -> tuple[float, float, int]:
-    """Mean returns of the mean action and of sampled ones; how many episodes NaN excluded."""
-    rng = generator(seed, 3, record)
+) -> dict[str, float]:
+    """Mean returns, `deterministic` and `stochastic`; `dropped` counts the episodes with NaN."""
+    rng = np.random.default_rng([seed, 3, record])
     half = config.episodes
     evaluated = environments.make(config.task, 2 * half, int(rng.integers(2**31)))
 
@@ -26,20 +25,19 @@ def evaluate(
         now = policy(config, dict(weights), observation)
         noise = rng.standard_normal(now.mean.shape, dtype=np.float32)
         noise[:half] = 0
-        action: np.ndarray = now.mean + now.deviation * noise
-        return action
+        return np.asarray(now.mean + now.deviation * noise)
 
-    total, finite = episode_returns(evaluated, 2 * half, act)
-    mean, sampled = (mean_return(total[k], finite[k]) for k in np.split(np.arange(2 * half), 2))
-    return mean, sampled, int((~finite).sum())
+    total, finite = episode_returns(evaluated, act)
+    mean, sampled = map(mean_return, np.split(total, 2), np.split(finite, 2))
+    return {"deterministic": mean, "stochastic": sampled, "dropped": int((~finite).sum())}
 
 
 def episode_returns(
-    evaluated: VectorEnvironment, count: int, act: Callable[[np.ndarray], np.ndarray]
+    evaluated: VectorEnvironment, act: Callable[[np.ndarray], np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
     """The return of one episode in each environment, and which stayed finite: NaN ends one."""
-    seen, running, total = evaluated.reset(), np.ones(count, bool), np.zeros(count)
-    finite = np.ones(count, bool)
+    seen = evaluated.reset()
+    running, finite, total = np.ones(len(seen), bool), np.ones(len(seen), bool), np.zeros(len(seen))
     for _ in range(LONGEST):
         seen, reward, terminated, truncated = evaluated.step(act(seen))
         diverged = ~(np.isfinite(reward) & np.isfinite(seen).all(axis=1))

@@ -59,10 +59,8 @@ def learn(
     config: ControlConfig, learner: Learner, memory: replay.Replay, seed: int, count: int
 ) -> tuple[Learner, dict[str, jax.Array]]:
     """The learner after `count` steps, and the mean of each diagnostic over them."""
-    learned: tuple[Learner, dict[str, jax.Array]] = _learn(
-        *separate(config), learner, memory, seed, count
-    )
-    return learned
+    after, means = _learn(*separate(config), learner, memory, seed, count)
+    return after, means
 
 
 @partial(jax.jit, static_argnums=(0, 1))

@@ -6,21 +6,30 @@ collected again.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from delightful.agents.control import environments
-from delightful.agents.control.config import ControlConfig
-from delightful.agents.control.environments import VectorEnvironment
+from delightful.agents.control.config import CHUNK, ControlConfig
 from delightful.agents.control.gaussian import policy
-from delightful.agents.control.transitions import CHUNK, Transitions
 
 RESTART = 275  # chunks, 25 episodes of the suite, after which environments are made anew
 
-Act = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
-"""Observations -> actions and their log-densities."""
+
+class Transitions(NamedTuple):
+    """Transitions of several actors: arrays with time first, then actors.
+
+    An episode's last observation has an entry of its own, at which nothing was done: `valid` is 0,
+    and the next entry begins another episode.
+    """
+
+    observation: Any  # arrays of NumPy's or of JAX
+    action: Any  # as sampled; the environment clips it to [−1, 1]
+    log_prob: Any  # of the action, under the policy that acted
+    reward: Any
+    discount: Any  # 0 where the task terminated, 1 elsewhere, time limits included
+    valid: Any
 
 
 class Episodes(NamedTuple):
@@ -30,27 +39,12 @@ class Episodes(NamedTuple):
     dropped: int
 
 
-def generator(*numbers: int) -> np.random.Generator:
-    """The random numbers that belong to these numbers, such as a seed and a chunk."""
-    return np.random.default_rng(list(numbers))
-
-
-def _repeated(actions: np.ndarray) -> Act:
-    """Act as before, (steps, actors, actions), whatever is observed."""
-    steps = iter(actions)
-    return lambda observation: (next(steps), np.zeros(len(observation), np.float32))
-
-
-@dataclass
 class Actors:
     """The environments of a run, and where each is in its episode."""
 
-    config: ControlConfig
-    seed: int
-    chunk: int = 0  # the next one
-    _environments: VectorEnvironment = field(init=False)
-
-    def __post_init__(self) -> None:
+    def __init__(self, config: ControlConfig, seed: int, chunk: int = 0) -> None:
+        """Make the environments, to collect `chunk` next."""
+        self.config, self.seed, self.chunk = config, seed, chunk
         self._begin()
 
     def _begin(self) -> None:
@@ -59,24 +53,23 @@ class Actors:
         A seed and the actions since are then the environments' whole state, also for simulators
         whose state cannot be read.
         """
-        rng = generator(self.seed, 1, self.chunk // RESTART)
-        self._environments = environments.make(
-            self.config.task, self.config.actors, int(rng.integers(2**31))
-        )
+        count = self.config.actors
+        rng = np.random.default_rng([self.seed, 1, self.chunk // RESTART])
+        self._environments = environments.make(self.config.task, count, int(rng.integers(2**31)))
         self.observed, self.actions = self._environments.observed, self._environments.actions
         self._observation = self._environments.reset()
-        count = self.config.actors
         self._over = np.zeros(count, bool)  # whether the observation is an episode's last
         self._returns = np.zeros(count)
 
     def restore(self, actions: np.ndarray) -> None:
         """Repeat all actions since the environments were made, (steps, actors, actions)."""
-        for part in actions.reshape(-1, CHUNK, *actions.shape[1:]):
-            self._collect(_repeated(part))
+        steps = iter(actions)
+        for _ in range(len(actions) // CHUNK):
+            self._collect(lambda seen: (next(steps), np.zeros(len(seen), np.float32)))
 
     def collect(self, weights: Mapping[str, Any] | None) -> tuple[Transitions, Episodes]:
         """Collect the next chunk with the policy of these weights, or uniformly without any."""
-        rng = generator(self.seed, 2, self.chunk)
+        rng = np.random.default_rng([self.seed, 2, self.chunk])
 
         def act(observation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             shape = (len(observation), self.actions)
@@ -89,7 +82,10 @@ class Actors:
 
         return self._collect(act)
 
-    def _collect(self, act: Act) -> tuple[Transitions, Episodes]:
+    def _collect(
+        self, act: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+    ) -> tuple[Transitions, Episodes]:
+        """A chunk of steps; `act` gives actions and their log-densities at observations."""
         if self.chunk % RESTART == 0 and self.chunk:
             self._begin()
         steps: list[Transitions] = []
@@ -97,17 +93,16 @@ class Actors:
         dropped = 0
         for _ in range(CHUNK):
             action, log_prob = act(self._observation)
-            step = self._environments.step(action)
-            diverged = ~(np.isfinite(step.reward) & np.isfinite(step.observation).all(axis=1))
+            observation, reward, terminated, truncated = self._environments.step(action)
+            diverged = ~(np.isfinite(reward) & np.isfinite(observation).all(axis=1))
             valid = ~self._over & ~diverged
-            reward = np.where(valid, step.reward, 0)
-            observation = step.observation
+            reward = np.where(valid, reward, 0)
             for i in np.flatnonzero(diverged):
                 observation[i] = self._environments.reset_one(int(i))
             given = (self._observation, action, log_prob)
-            steps.append(Transitions(*given, reward, ~step.terminated, valid))
+            steps.append(Transitions(*given, reward, ~terminated, valid))
             self._observation = observation
-            self._over = (step.terminated | step.truncated) & ~diverged
+            self._over = (terminated | truncated) & ~diverged
             self._returns += reward
             returns += self._returns[self._over].tolist()
             dropped += int(diverged.sum())
