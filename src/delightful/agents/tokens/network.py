@@ -147,8 +147,7 @@ def _through(
     where: Any,
     mixed: Callable[[int, jax.Array], jax.Array],
 ) -> jax.Array:
-    """From tokens and where they stand to the last norm; mixed(layer, qkv) attends, on (3, heads,
-    features, columns)."""
+    """Embedding, layers, last norm; mixed(layer, qkv) attends, on (3, heads, features, columns)."""
     # Products with one-hot columns: faster than a lookup on a CPU, and their gradient far faster.
     token = jax.nn.one_hot(tokens, network.tokens.shape[1], axis=0)
     place = jax.nn.one_hot(where, network.positions.shape[1], axis=0)
