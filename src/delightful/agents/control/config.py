@@ -72,19 +72,9 @@ class ControlConfig:
     episodes: int = chosen(4, "per evaluation, of the mean action; and as many of sampled actions")
 
     @property
-    def sequences(self) -> int:
-        """Replayed sequences of a batch."""
-        return self.batch // self.length
-
-    @property
     def chunks(self) -> int:
         """Chunks that the actors collect in a run."""
         return -(-self.steps // (CHUNK * self.actors))
-
-    @property
-    def interval(self) -> int:
-        """Environment steps between evaluations."""
-        return self.steps // self.records
 
     def check(self) -> None:
         """Raise ValueError, or LabError for an unknown task, if the values do not make a run."""

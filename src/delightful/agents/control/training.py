@@ -172,7 +172,8 @@ def _run_to_end(
         awaited = _is_record(config, session.chunk)
         if awaited:
             number = len(session.records) + 1
-            session.records.append({"step": number * config.interval, **session.window.record()})
+            at = number * (config.steps // config.records)
+            session.records.append({"step": at, **session.window.record()})
             session.window = Window()
             actors.evaluate(number, weights(session.learner))
         if awaited and session.chunk == end:
@@ -215,14 +216,14 @@ def _updates(config: ControlConfig, chunk: int) -> int:
 
 def _is_record(config: ControlConfig, chunk: int) -> bool:
     """Whether a chunk is the first to end at or after an evaluation step."""
-    passed = [_step(config, c) // config.interval for c in (chunk - 1, chunk)]
-    return min(passed[0], config.records) < min(passed[1], config.records)
+    interval = config.steps // config.records
+    before, now = (min(_step(config, c) // interval, config.records) for c in (chunk - 1, chunk))
+    return before < now
 
 
 def weights(learner: learning.Learner) -> Weights:
     """The actor's weights as NumPy arrays."""
-    found: Weights = jax.tree.map(np.asarray, learner.actor)
-    return found
+    return dict(jax.tree.map(np.asarray, learner.actor))
 
 
 def _write(session: Session, checkpoint: Checkpoint, unwritten: list[Transitions]) -> None:
