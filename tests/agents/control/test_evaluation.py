@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from delightful.agents.control import environments
-from delightful.agents.control.evaluation import episode_returns, evaluate, mean_return
+from delightful.agents.control.rollout import episode_returns, evaluate, mean_return
 
 
 def test_evaluation_is_of_whole_episodes(small, weights):

@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 
 from delightful.agents.control.config import ControlConfig
-from delightful.agents.control.evaluation import evaluate
-from delightful.agents.control.rollout import RESTART, Actors, Episodes, Transitions
+from delightful.agents.control.rollout import RESTART, Actors, Episodes, Transitions, evaluate
 from delightful.lab.errors import LabError
 from delightful.lab.signals import deaf_to_ctrl_c
 
@@ -38,7 +37,7 @@ class ActorProcess(contextlib.AbstractContextManager["ActorProcess"]):
         self._done = chunk
         self._history = [] if history is None else [history]
         self._asked: deque[tuple[Any, ...]] = deque()
-        self._started()
+        self._start()
 
     @property
     def history(self) -> np.ndarray:
@@ -65,8 +64,7 @@ class ActorProcess(contextlib.AbstractContextManager["ActorProcess"]):
 
     def evaluated(self) -> dict[str, float]:
         """The requested evaluation: `deterministic` and `stochastic` returns, and `dropped`."""
-        found: dict[str, float] = self._answer()
-        return found
+        return dict(self._answer())
 
     def __exit__(self, *_: object) -> None:
         self._pipe.close()
@@ -76,17 +74,20 @@ class ActorProcess(contextlib.AbstractContextManager["ActorProcess"]):
 
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
-        self._pipe, theirs = context.Pipe()
-        begun = self._done // RESTART * RESTART
-        arguments = (theirs, self.config, self.seed, begun)
-        with deaf_to_ctrl_c():
-            self._process = context.Process(target=serve, args=arguments, daemon=True)
-            self._process.start()
-        theirs.close()
-        self.observed, self.actions = self._received()
-        self._pipe.send(self.history)
-        for request in self._asked:
-            self._pipe.send(request)
+        for _ in range(ATTEMPTS):
+            with contextlib.suppress(EOFError, OSError):
+                self._pipe, theirs = context.Pipe()
+                begun = self._done // RESTART * RESTART
+                arguments = (theirs, self.config, self.seed, begun)
+                with deaf_to_ctrl_c():
+                    self._process = context.Process(target=serve, args=arguments, daemon=True)
+                    self._process.start()
+                theirs.close()
+                self.observed, self.actions = self._received()
+                for request in (self.history, *self._asked):
+                    self._pipe.send(request)
+                return
+        raise self._failed()
 
     def _ask(self, *request: Any) -> None:
         self._asked.append(request)
@@ -105,14 +106,7 @@ class ActorProcess(contextlib.AbstractContextManager["ActorProcess"]):
             reason = f"signal {-code}" if code < 0 else f"exit code {code}"
             message = f"the actors' process died ({reason}) and was started again; nothing is lost"
             print(message, file=sys.stderr)
-            self._started()
-        raise self._failed()
-
-    def _started(self) -> None:
-        for _ in range(ATTEMPTS):
-            with contextlib.suppress(EOFError, OSError):
-                self._start()
-                return
+            self._start()
         raise self._failed()
 
     def _failed(self) -> LabError:
@@ -129,7 +123,7 @@ class ActorProcess(contextlib.AbstractContextManager["ActorProcess"]):
 
 
 def serve(pipe: Connection, config: ControlConfig, seed: int, chunk: int) -> None:
-    """Serve requests until the pipe is closed."""
+    """Repeat the actions that are sent first, then serve requests until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         actors = Actors(config, seed, chunk)

@@ -36,12 +36,11 @@ class Checkpoint:
     def __init__(self, folder: Path, run: Mapping[str, Any], *, extend: bool = False) -> None:
         """Open a folder, which may be empty; `extend` accepts the same run with fewer steps."""
         self.folder, self._run = folder, dict(run)
-        self._pieces: list[dict[str, Any]] = []  # of replay: first and last chunk, file, SHA-256
-        self._state: dict[str, Any] = {}
-        entry = read_entry(folder)
-        if entry:
+        entry = read_entry(folder) or {"state": {}, "replay": []}
+        self._state = entry["state"]
+        self._pieces = entry["replay"]  # the first and last chunk of each, its file and SHA-256
+        if self._state:
             self._check_run(entry["run"], extend)
-            self._state, self._pieces = entry["state"], entry["replay"]
 
     def state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """The arrays and the metadata that were written last; empty if nothing was."""
@@ -76,11 +75,10 @@ class Checkpoint:
             write_whole(self.folder / "checkpoint.json", sealed(entry))
         self._state, self._pieces = state, pieces
         needed = {state["file"], *(piece["file"] for piece in pieces)}
-        for kind in ("state", "replay"):
-            for pattern in (f"{kind}-*.safetensors", f".{kind}-*.tmp"):
-                for path in self.folder.glob(pattern):
-                    if path.name not in needed:
-                        path.unlink(missing_ok=True)
+        ours = ("state-*.safetensors", "replay-*.safetensors", ".state-*.tmp", ".replay-*.tmp")
+        for path in (path for pattern in ours for path in self.folder.glob(pattern)):
+            if path.name not in needed:
+                path.unlink(missing_ok=True)
 
     def _write(self, name: str, data: bytes) -> dict[str, Any]:
         write_whole(self.folder / name, data)

@@ -74,8 +74,7 @@ class Policy:
         if rng is not None:
             noise = rng.standard_normal(action.shape, dtype=np.float32)
             action = action + policy.deviation * noise
-        clipped: np.ndarray = np.clip(action, -1, 1)
-        return clipped
+        return np.asarray(np.clip(action, -1, 1))
 
 
 def policy_bytes(policy: Policy) -> bytes:

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from delightful.agents.control.environments import Task, make_task
-from delightful.agents.control.evaluation import LONGEST
 from delightful.agents.control.policy import Policy
+from delightful.agents.control.rollout import LONGEST
 from delightful.agents.control.tasks import GYM
 from delightful.lab.errors import LabError, install
 
@@ -49,8 +49,7 @@ def play(policy: Policy, seed: int, episodes: int = 1) -> list[float]:
 
 def render(policy: Policy, seed: int, path: Path, episodes: int = 1) -> list[float]:
     """The same as `play`, filmed to an mp4 file, which is written whole or not at all."""
-    returns: list[float] = _in_own_process(_film, policy, seed, path, episodes)
-    return returns
+    return list(_in_own_process(_film, policy, seed, path, episodes))
 
 
 def _rewards(task: Task, policy: Policy) -> Iterator[float]:

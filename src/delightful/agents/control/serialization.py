@@ -14,8 +14,7 @@ def to_bytes(arrays: Mapping[str, np.ndarray], metadata: Mapping[str, Any]) -> b
     from safetensors.numpy import save
 
     dense = {name: np.asarray(array, order="C") for name, array in arrays.items()}
-    data: bytes = save(dense, {_KEY: json.dumps(metadata, allow_nan=False)})
-    return data
+    return bytes(save(dense, {_KEY: json.dumps(metadata, allow_nan=False)}))
 
 
 def from_bytes(data: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:

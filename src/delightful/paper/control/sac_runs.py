@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from delightful.agents.control import environments
-from delightful.agents.control.evaluation import episode_returns, mean_return
+from delightful.agents.control.rollout import episode_returns, mean_return
 from delightful.agents.control.training import Record
 from delightful.lab.cells import Curves
 from delightful.paper.control import sac
