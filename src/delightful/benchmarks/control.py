@@ -41,8 +41,7 @@ def measure(
 
 def _of_task(task: str, chunks: int, rounds: int, changes: dict[str, Any]) -> dict[str, Any]:
     from delightful.agents.control.actor_process import ActorProcess
-    from delightful.agents.control.config import EVALUATED_EVERY, ControlConfig
-    from delightful.agents.control.transitions import CHUNK
+    from delightful.agents.control.config import CHUNK, EVALUATED_EVERY, ControlConfig
     from delightful.paper.control import sac
 
     config = replace(ControlConfig(task=task, random_steps=1000, replay=200_000), **changes)
@@ -93,24 +92,24 @@ def _ours(
 ) -> tuple[Callable[[], object], Callable[[], object], Callable[[], object]]:
     """Both together as a run does them, acting alone, and learning alone; `chunks` of them."""
     from delightful.agents.control import training
+    from delightful.agents.control.config import CHUNK
     from delightful.agents.control.learner import learn
-    from delightful.agents.control.transitions import CHUNK
 
     session = training.begin(config, 0, actors)
 
     def together() -> None:
-        actors.collect(session.run.acting)
+        actors.collect(session.acting)
         for i in range(chunks):
             session.advance(last=i == chunks - 1)
-        training.weights(session.run.learner)  # waits for it
+        training.weights(session.learner)  # waits for it
 
     def act() -> None:
         for _ in range(chunks):
-            actors.collect(training.weights(session.run.learner))
+            actors.collect(training.weights(session.learner))
             actors.collected()
 
     def learning() -> None:
-        learner = session.run.learner
+        learner = session.learner
         for _ in range(chunks):
             updates = CHUNK * config.actors // config.every
             learner, _ = learn(config, learner, session.memory, 0, updates)

@@ -11,7 +11,6 @@ import numpy as np
 
 from delightful.agents.control.config import ControlConfig
 from delightful.agents.control.environments.suite import SuiteTask
-from delightful.agents.control.rollout import generator
 
 
 class Task(gymnasium.Env):  # type: ignore[misc]
@@ -62,7 +61,7 @@ def agent(library: str, settings: Settings, seed: int) -> Any:
     else:
         from sbx import SAC
     count = settings.actors
-    seeds = generator(seed, 4).integers(2**31, size=count)
+    seeds = np.random.default_rng([seed, 4]).integers(2**31, size=count)
     made = [partial(Task, settings.task, int(one)) for one in seeds]
     return SAC(
         "MlpPolicy",

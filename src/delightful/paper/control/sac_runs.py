@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from delightful.agents.control import environments
-from delightful.agents.control.evaluation import episode_returns, mean_return
-from delightful.agents.control.rollout import generator
+from delightful.agents.control.rollout import episode_returns, mean_return
 from delightful.agents.control.training import Record
 from delightful.lab.cells import Curves
 from delightful.paper.control import sac
@@ -45,8 +44,6 @@ def evaluate(
     agent: Any, config: SacConfig, seed: int, number: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Returns of the mean action, and which episodes stayed finite; stepped as in training."""
-    start = int(generator(seed, 3, number).integers(2**31))
+    start = int(np.random.default_rng([seed, 3, number]).integers(2**31))
     evaluated = environments.make(config.task, config.episodes, start, engine="dm_control")
-    return episode_returns(
-        evaluated, config.episodes, lambda seen: agent.predict(seen, deterministic=True)[0]
-    )
+    return episode_returns(evaluated, lambda seen: agent.predict(seen, deterministic=True)[0])
