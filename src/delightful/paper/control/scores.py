@@ -10,7 +10,7 @@ import polars as pl
 from delightful.agents.control.config import ControlConfig
 from delightful.agents.control.tasks import BENCHMARKING
 from delightful.lab.experiment import NotMeasuredError
-from delightful.lab.tables import by_option
+from delightful.lab.tables import by_option, seeds_by_steps
 
 RETURN = "deterministic"
 LAST = 0.1  # of a run, over which its final return is the mean of the evaluations
@@ -57,19 +57,14 @@ def late(table: pl.DataFrame) -> pl.DataFrame:
 def final(table: pl.DataFrame) -> pl.DataFrame:
     """Each run's final return: task, method, seed, final."""
     keys = ("task", "method", "seed")
-    return (
-        late(table)
-        .group_by(*keys, maintain_order=True)
-        .agg(pl.col(RETURN).mean().alias("final"))
-        .sort(*keys)
-    )
+    runs = late(table).group_by(*keys, maintain_order=True)
+    return runs.agg(final=pl.col(RETURN).mean()).sort(*keys)
 
 
 def finals(table: pl.DataFrame) -> dict[str, dict[str, np.ndarray]]:
     """By task and method, one final return per seed."""
-    rows = final(table)
     found: dict[str, dict[str, np.ndarray]] = {}
-    for (task, method), part in rows.group_by("task", "method", maintain_order=True):
+    for (task, method), part in final(table).group_by("task", "method", maintain_order=True):
         found.setdefault(str(task), {})[str(method)] = part["final"].to_numpy()
     return found
 
@@ -101,13 +96,10 @@ def mean_regret(table: pl.DataFrame) -> pl.DataFrame:
 
 def regrets(table: pl.DataFrame) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Steps, and each method's regret averaged over tasks, (seeds, steps)."""
-    rows = mean_regret(table).sort("method", "seed", "step")
+    rows = mean_regret(table)
     steps = rows["step"].unique().sort().to_numpy()
-    found = {}
-    for name in sorted(set(table["method"])):
-        mine = rows.filter(pl.col("method") == name)
-        found[name] = mine["regret"].to_numpy().reshape(mine["seed"].n_unique(), -1)
-    return steps, found
+    names = sorted(set(table["method"]))
+    return steps, {name: seeds_by_steps(rows, "regret", method=name) for name in names}
 
 
 def fewest_seeds(table: pl.DataFrame) -> int:
