@@ -5,7 +5,7 @@ program's time on the reference machine is scaled by a short speed test.
 """
 
 import statistics
-import time
+import timeit
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -33,9 +33,8 @@ def estimate(
     for cell in to_run:
         rest = 1 - cell.share(store.unfinished(cell))
         total += rest * guess(cell) * measured.get(cell.program.name, factor)
-    processes = min(workers, len(to_run))
     source = "from cells timed here" if known else "from a reference machine and a speed test"
-    return _START + total / processes, source
+    return _START + total / min(workers, len(to_run)), source
 
 
 def guess(cell: Cell) -> float:
@@ -46,10 +45,4 @@ def guess(cell: Cell) -> float:
 def _speed_test() -> float:
     """Seconds for a fixed piece of float32 arithmetic on one core, best of five."""
     x = np.linspace(-1, 1, 500_000, dtype=np.float32)
-    best = float("inf")
-    for _ in range(5):
-        start = time.perf_counter()
-        for _ in range(4):
-            np.tanh(np.exp(x) * x + x).sum()
-        best = min(best, time.perf_counter() - start)
-    return best
+    return min(timeit.repeat(lambda: np.tanh(np.exp(x) * x + x).sum(), number=4, repeat=5))

@@ -8,15 +8,7 @@ import polars as pl
 from delightful.lab import style
 from delightful.lab.cells import DEFAULT
 from delightful.lab.experiment import Drawing, FigureBook
-from delightful.lab.plotting import (
-    against,
-    along,
-    label,
-    level,
-    methods,
-    percent,
-    side_by_side,
-)
+from delightful.lab.plotting import against, along, label, level, methods, percent, side_by_side
 from delightful.lab.tables import at_end, by_option, varying, with_role
 from delightful.paper.mnist import sweep
 from delightful.paper.mnist.config import BASELINES

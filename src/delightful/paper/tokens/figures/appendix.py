@@ -22,7 +22,6 @@ from delightful.lab.plotting import (
 )
 from delightful.lab.tables import by_option, means
 from delightful.paper.tokens import sweep
-from delightful.paper.tokens.figures.diagrams import draw_rewards
 from delightful.paper.tokens.figures.main_text import error_axis
 from delightful.paper.tokens.runs import ends
 
@@ -106,6 +105,8 @@ def extended(table: pl.DataFrame) -> Drawing:
 def rewards() -> Drawing:
     """The same answer, wrong at two places, under each reward. Green tokens are rewarded, red ones
     are wrong, grey ones are right but not rewarded."""
+    from delightful.paper.tokens.figures.diagrams import draw_rewards  # late: it takes JAX
+
     return draw_rewards()
 
 

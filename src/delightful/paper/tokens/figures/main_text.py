@@ -20,7 +20,6 @@ from delightful.lab.plotting import (
 from delightful.lab.statistics import bootstrap
 from delightful.lab.tables import varying
 from delightful.paper.tokens import sweep
-from delightful.paper.tokens.figures.diagrams import draw_task
 from delightful.paper.tokens.runs import ends, power_laws, scaled, with_regret
 
 figures = FigureBook("tokens")
@@ -30,6 +29,8 @@ _FLOOR = 1e-4  # what a logarithmic axis shows of an error of 0
 @figures.add("Figure 7", "The Token Reversal task")
 def task() -> Drawing:
     """A prompt of H tokens and the answer that is asked for; arrows show what is repeated."""
+    from delightful.paper.tokens.figures.diagrams import draw_task  # late: it takes JAX
+
     return draw_task()
 
 
