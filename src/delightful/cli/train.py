@@ -52,7 +52,7 @@ def run(options: Namespace) -> None:
     busy = f"{folder} is in use by another process; give another --out."
     with locked(folder, busy=busy), closing(TensorBoard(folder / "tensorboard")) as tensorboard:
         watcher = Watcher(config, folder, console, tensorboard)
-        with watcher.watching(), _stopping(watcher):
+        with watcher.watching():
             records, weights = training.train(
                 config, options.seed, folder, watcher, extend=options.extend
             )
@@ -161,16 +161,23 @@ class Watcher:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Show a progress bar, if there is a terminal."""
-        columns = (
-            TextColumn("{task.completed:,.0f} steps"),
-            BarColumn(),
-            TextColumn("{task.fields[said]}"),
-        )
-        with Progress(*columns, console=self.console, disable=not self.console.is_terminal) as bar:
-            bar.add_task("steps", total=self.config.steps, said="")
-            self._bar = bar
-            yield
+        """Show a progress bar, if there is a terminal, and handle Ctrl-C."""
+        steps, said = TextColumn("{task.completed:,.0f} steps"), TextColumn("{task.fields[said]}")
+        hidden = not self.console.is_terminal
+        with Progress(steps, BarColumn(), said, console=self.console, disable=hidden) as self._bar:
+            self._bar.add_task("steps", total=self.config.steps, said="")
+            before = signal.signal(signal.SIGINT, self._stop)
+            try:
+                yield
+            finally:
+                signal.signal(signal.SIGINT, before)
+
+    def _stop(self, *_: object) -> None:
+        """Stop at the next checkpoint on Ctrl-C, and at once on a second one."""
+        if self.stopped:
+            raise KeyboardInterrupt
+        self.stopped = True
+        print("stopping at the next checkpoint; Ctrl-C again to stop at once", file=sys.stderr)
 
     def write(self, records: list[Record]) -> None:
         """Write the log, and add new records to TensorBoard's."""
@@ -190,20 +197,3 @@ def _write(path: Path, data: bytes) -> None:
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, data)
-
-
-@contextmanager
-def _stopping(watcher: Watcher) -> Iterator[None]:
-    """Stop at the next checkpoint on Ctrl-C, and at once on a second one."""
-
-    def stop(*_: object) -> None:
-        if watcher.stopped:
-            raise KeyboardInterrupt
-        watcher.stopped = True
-        print("stopping at the next checkpoint; Ctrl-C again to stop at once", file=sys.stderr)
-
-    before = signal.signal(signal.SIGINT, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -30,15 +30,10 @@ def _temperatures(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
     axis.set(title="temperature", xscale="log", xlabel="temperature η", ylabel="error at the end")
     percent(axis)
     rows = by_option(at_end(table), "dg", "temperature")
-    parts = [
-        against(axis, rows, "temperature", metric, suffix=f", {split}", linestyle=linestyle)
-        for split, metric, linestyle in (
-            ("training", "train_error", "-"),
-            ("validation", "val_error", "--"),
-        )
-    ]
+    train = against(axis, rows, "temperature", "train_error", suffix=", training")
+    val = against(axis, rows, "temperature", "val_error", suffix=", validation", linestyle="--")
     style.legend(axis)
-    return pl.concat(parts)
+    return pl.concat([train, val])
 
 
 @figures.add("Figure 14", "Generalisation", sweep=sweep.TEMPERATURE)
@@ -68,27 +63,19 @@ def entropy(table: pl.DataFrame) -> Drawing:
     return Drawing(figure, pl.concat(parts, how="diagonal"))
 
 
-def _by_steps(axis: Any, rows: pl.DataFrame, field: str) -> list[pl.DataFrame]:
-    """A line for each length of runs; shorter ones hollow, since they are not to be compared."""
-    longest, *shorter = sorted(rows["steps"].unique().to_list(), reverse=True)
-    keys = ("method", "baseline", "steps")
-    parts = [against(axis, rows.filter(steps=longest), field, "train_error", keys=keys)]
-    for steps in shorter:
-        mine, name = rows.filter(steps=steps), f", {steps} steps"
-        hollow = {"linestyle": ":", "mfc": "white"}
-        parts.append(against(axis, mine, field, "train_error", keys=keys, suffix=name, **hollow))
-    return parts
-
-
 def _sensitivity(table: pl.DataFrame, field: str, title: str) -> Drawing:
     """Final error of PG and DG against one config field, a panel per baseline."""
     names = [b for b in BASELINES if b in set(table["baseline"])]
     figure, axes = style.panels(len(names), width=2.5 if len(names) > 1 else 3.3)
-    ends = at_end(table)
+    keys = ("method", "baseline", "steps")
     parts = []
     for axis, baseline in zip(axes, names, strict=True):
-        rows = ends.filter(pl.col("baseline") == baseline)
-        parts += _by_steps(axis, rows, field)
+        rows = at_end(table).filter(pl.col("baseline") == baseline)
+        lengths = sorted(rows["steps"].unique().to_list(), reverse=True)
+        for steps in lengths:  # shorter runs hollow, since they are not to be compared
+            hollow = {"suffix": f", {steps} steps", "linestyle": ":", "mfc": "white"}
+            mine, look = rows.filter(steps=steps), {} if steps == lengths[0] else hollow
+            parts.append(against(axis, mine, field, "train_error", keys=keys, **look))
         axis.set(xscale="log", yscale="log", xlabel=title)
         axis.set_title(f"baseline: {baseline}" if len(names) > 1 else "")
         percent(axis)

@@ -80,25 +80,22 @@ def tuning(table: pl.DataFrame) -> Drawing:
 def learning_rate(table: pl.DataFrame) -> Drawing:
     """Error averaged over 1,000 batches."""
     figure, (axis,) = style.panels(1, width=3.8, height=2.7)
-    rows = ends(table)
-    numbers = against(axis, rows, "learning_rate", "regret")
+    numbers = against(axis, ends(table), "learning_rate", "regret")
     axis.set(xscale="log", xlabel="learning rate", ylabel="average error")
     logarithmic(axis, numbers)
     style.legend(axis)
     return Drawing(figure, numbers)
 
 
-def _extended(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
-    numbers = along(axis, table, "error")
-    error_axis(axis)
-    axis.set(xscale="log", xlabel="batches of episodes", ylabel="sequence error")
-    return numbers
-
-
 @figures.add("Figure 21b", "Extended training", sweep=sweep.EXTENDED)
 def extended(table: pl.DataFrame) -> Drawing:
     """Sequence error over 10,000 batches, 1,200 at the quick scale."""
-    return side_by_side(table, _extended)
+    figure, (axis,) = style.panels(1)
+    numbers = along(axis, table, "error")
+    error_axis(axis)
+    axis.set(xscale="log", xlabel="batches of episodes", ylabel="sequence error")
+    style.legend(axis)
+    return Drawing(figure, numbers)
 
 
 @figures.add("Figure 22", "Reward structures")

@@ -47,22 +47,17 @@ def error(table: pl.DataFrame) -> Drawing:
     episodes, (b) per gradient step."""
     figure, axes = style.panels(2)
     rows = with_regret(table)
-    parts = [along(axes[0], rows, "error")]
     fewest = rows.group_by("method").agg(pl.col("updates").max())["updates"].min()
     by_update = rows.filter(pl.col("updates") <= fewest).with_columns(step=pl.col("updates"))
-    parts.append(along(axes[1], by_update, "error"))
-    for axis, title, x in zip(
-        axes,
-        ("(a) per episode", "(b) per gradient step"),
-        ("batches of episodes", "gradient steps"),
-        strict=True,
+    parts = []
+    for axis, shown, name in zip(
+        axes, (rows, by_update), ("batches", "gradient steps"), strict=True
     ):
+        parts.append(along(axis, shown, "error").with_columns(x=pl.lit(name)))
         error_axis(axis)
-        axis.set(title=title, xlabel=x)
-    axes[0].set_ylabel("sequence error")
+    axes[0].set(title="(a) per episode", xlabel="batches of episodes", ylabel="sequence error")
+    axes[1].set(title="(b) per gradient step", xlabel="gradient steps")
     style.legend(axes[0])
-    names = ("batches", "gradient steps")
-    parts = [part.with_columns(x=pl.lit(name)) for part, name in zip(parts, names, strict=True)]
     return Drawing(figure, pl.concat(parts))
 
 
