@@ -60,6 +60,7 @@ def separate(
     return static, fixed, floats, traced
 
 
+@dataclasses.dataclass(eq=False)
 class OverSeeds:
     """Turns `train(config, hyperparameters, key, *data) -> curves` into `run(config, seeds)`.
 
@@ -70,28 +71,24 @@ class OverSeeds:
     and their categories; `train` gets them as traced indices.
     """
 
-    def __init__(
-        self,
-        train: Callable[..., Any],
-        *,
-        data: Callable[[], tuple[Any, ...]] = tuple,
-        fills_core: bool = False,
-        words: Mapping[str, tuple[str, ...]] | None = None,
-    ) -> None:
-        self._train = train
-        self._data = functools.cache(data)
-        self._fills_core = fills_core
-        self._words = words or {}
+    train: Callable[..., Any]
+    _: dataclasses.KW_ONLY
+    data: Callable[[], tuple[Any, ...]] = tuple
+    fills_core: bool = False
+    words: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.shared = functools.cache(self.data)
         self.compiled = functools.cache(self._compile)
 
     def __call__(self, config: MethodConfig, seeds: np.ndarray) -> Curves:
         """Train every seed; see `Program`."""
         config.check()
         static, fixed, floats, traced = separate(config)
-        indices = {name: words.index(getattr(config, name)) for name, words in self._words.items()}
+        indices = {name: words.index(getattr(config, name)) for name, words in self.words.items()}
         static = dataclasses.replace(static, **dict.fromkeys(indices, ""))
         compiled = self.compiled(static, fixed)
-        program = functools.partial(compiled, floats | indices, traced, self._data())
+        program = functools.partial(compiled, floats | indices, traced, self.shared())
         seeds = np.asarray(seeds, dtype=np.uint32)
         if self._one_after_the_other():
             runs = [program(seed) for seed in seeds]
@@ -103,7 +100,7 @@ class OverSeeds:
     def _one_after_the_other(self) -> bool:
         import jax
 
-        return self._fills_core and jax.default_backend() == "cpu"
+        return self.fills_core and jax.default_backend() == "cpu"
 
     def _compile(
         self, static: MethodConfig, static_options: tuple[tuple[str, Any], ...]
@@ -113,7 +110,7 @@ class OverSeeds:
         def one(fields: dict[str, Any], options: dict[str, Any], data: Any, seed: Any) -> Any:
             config = dataclasses.replace(static, **fields)
             options = {**dict(static_options), **options}
-            return self._train(config, options, jax.random.key(seed), *data)
+            return self.train(config, options, jax.random.key(seed), *data)
 
         if self._one_after_the_other():
             return jax.jit(one)

@@ -101,12 +101,12 @@ def _run(
     broken: list[Cell] = []
     try:
         with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-            task = bar.add_task("", total=1.0, count=outlook.count, left=outlook.left())
+            task = bar.add_task("", total=1.0, count="", left="")
 
             def update() -> str:
-                done, count, left = outlook.done(), outlook.count, outlook.left()
-                bar.update(task, completed=done, count=count, left=left)
-                return f"{done:.0%}, {count} cells, {left}"
+                done, count, left = outlook.done(), len(outlook.finished), outlook.left()
+                bar.update(task, completed=done, count=f"{count}/{len(cells)}", left=left)
+                return f"{done:.0%}, {count}/{len(cells)} cells, {left}"
 
             def report() -> None:
                 """In a thread of its own, since a cell may take hours."""
@@ -115,6 +115,7 @@ def _run(
                     if not console.is_terminal:
                         console.print(line)
 
+            update()
             threading.Thread(target=report, daemon=True).start()
             for cell, outcome in runners.run(cells, store, workers):
                 outlook.finished.add(cell.id)
@@ -164,11 +165,6 @@ class Outlook:
     def elapsed(self) -> float:
         """Seconds since the start of this run."""
         return time.monotonic() - self._start
-
-    @property
-    def count(self) -> str:
-        """Finished cells of all, as "3/8"."""
-        return f"{len(self.finished)}/{len(self._cells)}"
 
     def done(self) -> float:
         """The share of the whole work that has been done, also by earlier runs."""

@@ -132,13 +132,6 @@ def images(figure: Any) -> tuple[bytes, bytes]:
     return png.getvalue(), svg.getvalue()
 
 
-def box(corner: tuple[float, float], width: float, height: float, colour: str) -> Any:
-    """A filled rectangle with a thin edge, for diagrams."""
-    return matplotlib.patches.Rectangle(
-        corner, width, height, facecolor=colour, edgecolor="#555555", linewidth=0.8
-    )
-
-
 def shade(name: str, place: float) -> str:
     """A colour from a colour map, 0 to 1 along it."""
     return matplotlib.colors.to_hex(plt.get_cmap(name)(place))

@@ -42,8 +42,17 @@ def coefficients(
     advantage = advantages(config.baseline, policy, right)
     log_prob = jnp.maximum(log_policy, _LOWEST)
     if weighs_batches(config.method, **hyperparameters):
-        below = at_or_below(uniforms, policy)
-        table = _one_by_one(config, hyperparameters, below, advantage, log_prob)
+        # They compare samples, so every sample is an entry: (images, samples, actions).
+        taken = jnp.moveaxis(_counts(at_or_below(uniforms, policy), 1), 2, 0)
+        weight = score_weight(
+            jnp.sum(taken * log_prob[:, None], axis=2),
+            jnp.sum(taken * advantage[:, None], axis=2),
+            method=config.method,
+            # Samples of one image are one group; with one sample, the batch is.
+            axis=1 if config.samples > 1 else None,
+            **hyperparameters,
+        )
+        table = jnp.sum(taken * weight[..., None], axis=1) / config.samples
     else:
         shares = jnp.exp(log_prob)  # of the actions among an image's samples, in the limit
         if config.samples:
@@ -70,23 +79,3 @@ def _counts(below: jax.Array, total: int) -> jax.Array:
     upper = jnp.pad(below, [*edge[:-2], (0, 1), (0, 0)], constant_values=total)
     lower = jnp.pad(below, [*edge[:-2], (1, 0), (0, 0)])
     return upper - lower
-
-
-def _one_by_one(
-    config: MnistConfig,
-    hyperparameters: dict[str, Any],
-    below: jax.Array,
-    advantage: jax.Array,
-    log_prob: jax.Array,
-) -> jax.Array:
-    """For methods that compare samples: every sample is an entry of its own."""
-    taken = jnp.moveaxis(_counts(below, 1), 2, 0)  # (images, samples, actions)
-    weight = score_weight(
-        jnp.sum(taken * log_prob[:, None], axis=2),
-        jnp.sum(taken * advantage[:, None], axis=2),
-        method=config.method,
-        # Samples of one image are one group; with one sample, the batch is.
-        axis=1 if config.samples > 1 else None,
-        **hyperparameters,
-    )
-    return jnp.sum(taken * weight[..., None], axis=1) / config.samples

@@ -155,8 +155,4 @@ def gates(
     }
 
 
-def _data() -> tuple[Mnist]:
-    return (Mnist(*map(jnp.asarray, load())),)
-
-
-run = OverSeeds(train, data=_data, fills_core=True)
+run = OverSeeds(train, data=lambda: (Mnist(*map(jnp.asarray, load())),), fills_core=True)

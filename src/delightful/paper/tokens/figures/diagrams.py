@@ -5,6 +5,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 import polars as pl
+from matplotlib.patches import Rectangle
 
 from delightful.agents.tokens.environment import rewards, targets
 from delightful.lab import style
@@ -17,7 +18,8 @@ _RIGHT, _WRONG, _UNPAID = "#bfe3bf", "#f2b8b5", "#e6e6e6"
 
 def _boxes(axis: Any, y: float, tokens: Any, colours: list[str], name: str) -> None:
     for i, (token, colour) in enumerate(zip(tokens, colours, strict=True)):
-        axis.add_patch(style.box((i + 0.05, y), 0.9, 0.7, colour))
+        place = (i + 0.05, y), 0.9, 0.7
+        axis.add_patch(Rectangle(*place, facecolor=colour, edgecolor="#555555", linewidth=0.8))
         axis.text(i + 0.5, y + 0.35, str(token), ha="center", va="center")
     axis.text(-0.2, y + 0.35, name, ha="right", va="center")
 
