@@ -16,13 +16,13 @@ import time
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
+from rich.progress import BarColumn, Progress
 
 from delightful.agents.control import rendering, training
 from delightful.agents.control.checkpoints import read_entry
@@ -132,16 +132,14 @@ class Watcher:
     stopped: bool = False
     restarts: int = 0  # of the actors' process
     _seen: int | None = None  # records written by this command
-    _started: float = field(default_factory=time.monotonic)
-    _first: int | None = None  # the step after this command's first chunk
+    _first: tuple[int, float] | None = None  # the step after this command's first chunk, and when
     _bar: Any = None
 
     def __call__(self, progress: training.Progress) -> bool:
-        if self._first is None:
-            self._first = progress.step
-            self._started = time.monotonic()
-        elapsed = max(time.monotonic() - self._started, 1e-9)
-        rate = (progress.step - self._first) / elapsed
+        now = time.monotonic()
+        self._first = self._first or (progress.step, now)
+        first, started = self._first
+        rate = (progress.step - first) / max(now - started, 1e-9)
         last = progress.records[-1] if progress.records else None
         words = [f"{rate:.0f} steps/s"] if rate else []
         words += [f"return {last['deterministic']:.1f}"] if last else []
@@ -162,9 +160,9 @@ class Watcher:
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Show a progress bar, if there is a terminal, and handle Ctrl-C."""
-        steps, said = TextColumn("{task.completed:,.0f} steps"), TextColumn("{task.fields[said]}")
+        columns = "{task.completed:,.0f} steps", BarColumn(), "{task.fields[said]}"
         hidden = not self.console.is_terminal
-        with Progress(steps, BarColumn(), said, console=self.console, disable=hidden) as self._bar:
+        with Progress(*columns, console=self.console, disable=hidden) as self._bar:
             self._bar.add_task("steps", total=self.config.steps, said="")
             before = signal.signal(signal.SIGINT, self._stop)
             try:

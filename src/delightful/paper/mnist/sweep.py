@@ -6,6 +6,7 @@ the paper's scale; only the widest networks and the largest batches are trained 
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -77,14 +78,9 @@ def _rate(scale: str) -> list[Point]:
     return _both(_varied(scale, baseline=baselines, learning_rate=rates), "learning_rate")
 
 
-def _batch(scale: str) -> list[Point]:
-    varied = _varied(scale, batch=(1, 100) if scale == "smoke" else BATCHES)
-    return _both([_affordable(config, scale) for config in varied], "batch")
-
-
-def _width(scale: str) -> list[Point]:
-    varied = _varied(scale, width=(1, 4, 16) if scale == "smoke" else WIDTHS)
-    return _both([_affordable(config, scale) for config in varied], "width")
+def _sizes(field: str, values: Sequence[int], smoke: Sequence[int], scale: str) -> list[Point]:
+    varied = _varied(scale, **{field: smoke if scale == "smoke" else values})
+    return _both([_affordable(config, scale) for config in varied], field)
 
 
 def _affordable(config: MnistConfig, scale: str) -> MnistConfig:
@@ -115,8 +111,8 @@ ALIGNMENT = Sweep("mnist/alignment", TRAIN, _alignment, _SEEDS)
 TEMPERATURE = Sweep("mnist/temperature", TRAIN, _temperature, _SEEDS)
 ENTROPY = Sweep("mnist/entropy", TRAIN, _entropy, _SEEDS)
 RATE = Sweep("mnist/learning-rate", TRAIN, _rate, _SEEDS)
-BATCH = Sweep("mnist/batch", TRAIN, _batch, _SEEDS)
-WIDTH = Sweep("mnist/width", TRAIN, _width, _SEEDS)
+BATCH = Sweep("mnist/batch", TRAIN, partial(_sizes, "batch", BATCHES, (1, 100)), _SEEDS)
+WIDTH = Sweep("mnist/width", TRAIN, partial(_sizes, "width", WIDTHS, (1, 4, 16)), _SEEDS)
 STRUCTURE = Sweep("mnist/structure", TRAIN, _structure, _SEEDS)
 DEPTH = Sweep("mnist/depth", TRAIN, _depth, _SEEDS)
 

@@ -63,10 +63,7 @@ def draw_rewards() -> Drawing:
     for axis, (kind, title) in zip(axes, titles.items(), strict=True):
         earned = float(rewards(kind, jnp.asarray(right)[:, None])[0])
         paid = {"bag": right, "sequential": np.cumprod(right), "all": right * right.prod()}[kind]
-        colours = [
-            _WRONG if not ok else _RIGHT if p else _UNPAID
-            for ok, p in zip(right, paid, strict=True)
-        ]
+        colours = np.where(right, np.where(paid, _RIGHT, _UNPAID), _WRONG).tolist()
         _boxes(axis, 1.4, target, ["white"] * len(target), "target")
         _boxes(axis, 0.4, answer, colours, "answer")
         axis.set_title(f"{title}: reward {earned:g}")

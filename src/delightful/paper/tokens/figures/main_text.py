@@ -23,7 +23,6 @@ from delightful.paper.tokens import sweep
 from delightful.paper.tokens.runs import ends, power_laws, scaled, with_regret
 
 figures = FigureBook("tokens")
-_FLOOR = 1e-4  # what a logarithmic axis shows of an error of 0
 
 
 @figures.add("Figure 7", "The Token Reversal task")
@@ -35,7 +34,7 @@ def task() -> Drawing:
 
 
 def error_axis(axis: Any) -> None:
-    axis.set_ylim(_FLOOR, 0.7)  # first: an axis of zeros cannot be scaled by itself
+    axis.set_ylim(1e-4, 0.7)  # first: an axis of zeros cannot be scaled by itself
     axis.set_yscale("log")
     percent(axis)
 
@@ -89,8 +88,7 @@ def scaling(table: pl.DataFrame) -> Drawing:
     symbols = {"length": "horizon H", "vocabulary": "vocabulary M"}
     parts = []
     for axis, (field, symbol) in zip(axes[:2], symbols.items(), strict=True):
-        rows = varying(ends(table), field)
-        parts.append(against(axis, rows, field, "error"))
+        parts.append(against(axis, varying(ends(table), field), field, "error"))
         axis.set(xlabel=symbol, ylabel="final error", ylim=(0, None))
         percent(axis)
     style.legend(axes[0])
