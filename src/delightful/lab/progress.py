@@ -86,9 +86,7 @@ def _speed_test() -> float:
     return min(timeit.repeat(lambda: np.tanh(np.exp(x) * x + x).sum(), number=4, repeat=5))
 
 
-def _run(
-    cells: Sequence[Cell], store: Store, workers: int, console: Console, seconds: float
-) -> None:
+def _run(cells: list[Cell], store: Store, workers: int, console: Console, seconds: float) -> None:
     outlook = Outlook(cells, store, workers, seconds)
     elapsed = TimeElapsedColumn()
     columns = "cells", BarColumn(), "{task.fields[count]}", elapsed, "{task.fields[left]}"

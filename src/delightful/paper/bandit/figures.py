@@ -87,9 +87,8 @@ def _temperatures(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
     names = pl.col("method").str.split(":").list.first()
     scores = _averaged(table).with_columns(temperature=pl.col("method").replace_strict(etas))
     numbers = _summary(scores.with_columns(method=names), "temperature")
-    dg = numbers.filter(pl.col("method") == "dg")
-    line(axis, dg, "value", label="DG", marker="o", **style.look("dg"))
-    for mean in numbers.filter(pl.col("method") == "pg")["mean"]:
+    line(axis, numbers.filter(method="dg"), "value", label="DG", marker="o", **style.look("dg"))
+    for mean in numbers.filter(method="pg")["mean"]:
         axis.axhline(mean, color=style.colour("pg"), linestyle="--", label="PG")
     axis.set(xscale="log", xlabel="temperature η")
     return numbers

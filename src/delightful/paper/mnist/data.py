@@ -65,8 +65,7 @@ def folder() -> Path:
 @cache
 def load() -> Mnist:
     """MNIST from `folder()`, every byte checked; a missing or damaged file is a LabError."""
-    files = read(folder())
-    return Mnist(*(_array(files[name]) for name in SHA256))
+    return Mnist(*map(_array, read(folder()).values()))
 
 
 def fetch() -> str:

@@ -22,7 +22,7 @@ _LOWEST = -80.0  # exp of it and of its negative are floats still, so that π·(
 def advantages(baseline: str, policy: jax.Array, right: jax.Array) -> jax.Array:
     """U = R − b for every image and action; `right` is 1 at the label."""
     if baseline in ("zero", "constant"):
-        return right - (0.5 if baseline == "constant" else 0.0)
+        return right - {"zero": 0.0, "constant": 0.5}[baseline]
     of = policy if baseline == "expected" else right
     return right - jnp.sum(policy * of, axis=1, keepdims=True)
 

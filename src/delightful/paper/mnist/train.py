@@ -29,7 +29,7 @@ def train(
     start_key, step_key, record_key = jax.random.split(key, 3)
 
     def sample_batch(key: jax.Array, layers: Layers) -> tuple[Any, ...]:
-        """log π on a fresh batch, its labels, the gradient at the logits, its VJP to the weights."""
+        """log π on a new batch, its labels, the gradient at the logits, the VJP to the weights."""
         # All random numbers of a step in one call: faster than a key for each use.
         # With 23 bits, some of 60,000 images are sampled 0.7% more often than others.
         uniforms = jax.random.uniform(key, (1 + config.samples, config.batch))

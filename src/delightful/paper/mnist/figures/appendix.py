@@ -47,12 +47,12 @@ def validation(table: pl.DataFrame) -> Drawing:
 def entropy(table: pl.DataFrame) -> Drawing:
     """PG with an entropy bonus of each coefficient, and DG at each temperature."""
     figure, (axis,) = style.panels(1, width=4.2, height=2.8)
-    bonus = varying(at_end(table), "entropy").filter(pl.col("entropy") > 0)
-    suffix = " + entropy bonus, by coefficient"
+    ends, suffix = at_end(table), " + entropy bonus, by coefficient"
+    bonus = varying(ends, "entropy").filter(pl.col("entropy") > 0)
     parts = [against(axis, bonus, "entropy", "train_error", suffix=suffix)]
-    gated = by_option(varying(at_end(table), "temperature"), "dg", "temperature")
+    gated = by_option(varying(ends, "temperature"), "dg", "temperature")
     parts.append(against(axis, gated, "temperature", "train_error", suffix=", by η"))
-    plain = with_role(varying(at_end(table), DEFAULT), "rival")
+    plain = with_role(varying(ends, DEFAULT), "rival")
     for name in methods(plain):
         mine, colour = plain.filter(pl.col("method") == name), style.colour(name)
         parts.append(level(axis, mine, "train_error", label(name), colour=colour))

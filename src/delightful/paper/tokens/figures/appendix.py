@@ -130,8 +130,7 @@ def _by_reward(
 def variants(table: pl.DataFrame) -> Drawing:
     """Sequence error for four targets and two rewards over 1,000 batches; 200 if quick."""
     rewards = [r for r in ("bag", "sequential", "all") if r in set(table["reward"])]
-    tasks = [t for t in TASKS if t in set(table["task"])]
-    return _by_reward(table, rewards, "task", tasks)
+    return _by_reward(table, rewards, "task", [t for t in TASKS if t in set(table["task"])])
 
 
 @figures.add("Figure 24", "Additive mixtures against the product", sweep=sweep.ADDITIVE)
