@@ -56,9 +56,7 @@ def run_missing(cells: Sequence[Cell], store: Store, workers: int) -> int:
     return len(to_run)
 
 
-def estimate(
-    to_run: Sequence[Cell], done: Sequence[Cell], store: Store, workers: int
-) -> tuple[float, str]:
+def estimate(to_run: list[Cell], done: list[Cell], store: Store, workers: int) -> tuple[float, str]:
     """Seconds for what is left of some cells, and what the estimate is based on."""
     ratios = defaultdict(list)  # of the time here to that on the reference machine
     for cell in done:
@@ -94,12 +92,12 @@ def _run(cells: list[Cell], store: Store, workers: int, console: Console, second
     broken: list[Cell] = []
     try:
         with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-            task = bar.add_task("", total=1.0, count="", left="")
+            task = bar.add_task("", total=1.0, count=outlook.count, left=outlook.left())
 
             def update() -> str:
-                done, count, left = outlook.done(), len(outlook.finished), outlook.left()
-                bar.update(task, completed=done, count=f"{count}/{len(cells)}", left=left)
-                return f"{done:.0%}, {count}/{len(cells)} cells, {left}"
+                done, count, left = outlook.done(), outlook.count, outlook.left()
+                bar.update(task, completed=done, count=count, left=left)
+                return f"{done:.0%}, {count} cells, {left}"
 
             def report() -> None:  # in a thread of its own, since a cell may take hours
                 while not over.wait(BETWEEN_UPDATES if console.is_terminal else BETWEEN_LINES):
@@ -107,7 +105,6 @@ def _run(cells: list[Cell], store: Store, workers: int, console: Console, second
                     if not console.is_terminal:
                         console.print(line)
 
-            update()
             threading.Thread(target=report, daemon=True).start()
             for cell, outcome in runners.run(cells, store, workers):
                 outlook.finished.add(cell.id)
@@ -157,6 +154,11 @@ class Outlook:
     def elapsed(self) -> float:
         """Seconds since the start of this run."""
         return time.monotonic() - self._start
+
+    @property
+    def count(self) -> str:
+        """Finished cells of all, as "3/8"."""
+        return f"{len(self.finished)}/{len(self._cells)}"
 
     def done(self) -> float:
         """The share of the whole work that has been done, also by earlier runs."""

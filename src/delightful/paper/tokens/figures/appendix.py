@@ -141,7 +141,7 @@ def additive(table: pl.DataFrame) -> Drawing:
     mixtures = by_option(rows, "additive", "alpha", "temperature")
     numbers = means(mixtures, "regret", ("temperature", "alpha"))
     numbers = numbers.with_columns(method=pl.lit("additive"), metric=pl.lit("regret"))
-    heats = sorted(numbers["temperature"].unique().to_list())
+    heats = numbers["temperature"].unique().sort()
     for shade, eta in zip(np.linspace(0.15, 0.85, max(1, len(heats))), heats, strict=False):
         part = numbers.filter(pl.col("temperature") == eta)
         colour, name = style.shade("viridis", float(shade)), f"additive, η = {eta:g}"
