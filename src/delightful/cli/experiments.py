@@ -11,14 +11,14 @@ from rich.text import Text
 
 from delightful.cli import options as given
 from delightful.cli.printing import print_json, wrapped
-from delightful.lab.cells import Cell, Plan, Sweep
+from delightful.lab.cells import Cell, Sweep
 from delightful.lab.errors import LabError, unknown
 from delightful.lab.experiment import VERDICTS, Claim, Figure
 from delightful.lab.progress import run_missing
 from delightful.lab.rendering import claim_paragraphs, claims_markdown, on_smoke
 from delightful.lab.report import write_report
 from delightful.lab.results import Decision, NothingToDrawError, decide, draw, plan_for, usable
-from delightful.lab.store import Store, to_parquet, write_whole, writing
+from delightful.lab.store import to_parquet, write_whole, writing
 
 _COLOURS = {"reproduced": "green", "partly": "yellow", "not reproduced": "red", "not run": "dim"}
 
@@ -63,7 +63,7 @@ def reproduce(options: Namespace) -> None:
     cells = given.runnable(sweeps, plan, store, options.names)
     run_missing(cells, store, given.workers_of(options))
     options.scale = plan.scale
-    print_claims(report(options, store, plan))
+    print_claims(report(options))
 
 
 def show_claims(options: Namespace) -> None:
@@ -76,12 +76,9 @@ def show_claims(options: Namespace) -> None:
         print_claims(decisions)
 
 
-def make_report(options: Namespace) -> None:
-    report(options, given.store_of(options), given.plan_of(options))
-
-
-def report(options: Namespace, store: Store, plan: Plan) -> list[Decision]:
+def report(options: Namespace) -> list[Decision]:
     """Write the report of --out; the claims in it."""
+    store, plan = given.store_of(options), given.plan_of(options)
     chosen = given.experiments(options.names)
     folder = Path(options.out) if options.out else store.path / "report"
     decisions = [decide(c, store, plan, options.scale) for e in chosen for c in e.claims]
@@ -126,8 +123,9 @@ def print_claims(decisions: list[Decision]) -> None:
     console = Console(highlight=False, soft_wrap=True)
     for decision in decisions:
         verdict = decision.finding.verdict
-        heading = Text.assemble((decision.claim.id, "bold"), "  ", (verdict, _COLOURS[verdict]))
-        console.print(heading)
+        console.print(
+            Text.assemble((decision.claim.id, "bold"), "  ", (verdict, _COLOURS[verdict]))
+        )
         for start, text in claim_paragraphs(decision):
             print(wrapped(f"  {start}", text))
         print()

@@ -1,19 +1,29 @@
-"""Running cells from the command line: an estimate before, a progress bar with an ETA, Ctrl-C."""
+"""Running cells from the command line: an estimate before, a progress bar with an ETA, Ctrl-C.
 
+The estimate uses the times of stored cells of the same program. Where there are none, the
+program's time on the reference machine is scaled by a short speed test.
+"""
+
+import statistics
 import sys
 import threading
 import time
+import timeit
+from collections import defaultdict
 from collections.abc import Sequence
 
+import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TimeElapsedColumn
 
-from delightful.lab import cost, runners
+from delightful.lab import runners
 from delightful.lab.cells import Cell, named
 from delightful.lab.errors import BrokenRunError, LabError
 from delightful.lab.store import Store
 
 BETWEEN_UPDATES, BETWEEN_LINES = 1.0, 60.0  # seconds; lines where there is no terminal
+_REFERENCE_SPEED_TEST = 0.0042  # seconds of `_speed_test` on the reference machine (x86-64)
+_START = 2.0  # seconds for a worker to start
 
 
 def run_missing(cells: Sequence[Cell], store: Store, workers: int) -> int:
@@ -24,7 +34,7 @@ def run_missing(cells: Sequence[Cell], store: Store, workers: int) -> int:
     to_run = [cell for cell in cells if states[cell.id] != "done"]
     # The first seeds of every config first, so that a stopped run has some of each config. Among
     # these the long cells first, so that no worker idles at the end.
-    to_run.sort(key=lambda cell: (cell.first_seed, -cost.guess(cell)))
+    to_run.sort(key=lambda cell: (cell.first_seed, -_guess(cell)))
     done = [cell for cell in cells if states[cell.id] == "done"]
     for cell in to_run:
         if states[cell.id] == "damaged":
@@ -35,7 +45,7 @@ def run_missing(cells: Sequence[Cell], store: Store, workers: int) -> int:
     store.prepare()
     for prepare in {cell.program.prepare for cell in to_run} - {""}:
         named(prepare)()
-    seconds, source = cost.estimate(to_run, done, store, workers)
+    seconds, source = estimate(to_run, done, store, workers)
     console.print(
         f"{len(to_run)} cells to run, {len(done)} done already: about {_duration(seconds)} "
         f"on {min(workers, len(to_run))} processes ({source})"
@@ -46,17 +56,38 @@ def run_missing(cells: Sequence[Cell], store: Store, workers: int) -> int:
     return len(to_run)
 
 
-def _run(
-    cells: Sequence[Cell], store: Store, workers: int, console: Console, estimate: float
-) -> None:
-    outlook = Outlook(cells, store, workers, estimate)
-    columns = (
-        TextColumn("cells"),
-        BarColumn(),
-        TextColumn("{task.fields[count]}"),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[left]}"),
-    )
+def estimate(to_run: list[Cell], done: list[Cell], store: Store, workers: int) -> tuple[float, str]:
+    """Seconds for what is left of some cells, and what the estimate is based on."""
+    ratios = defaultdict(list)  # of the time here to that on the reference machine
+    for cell in done:
+        if entry := store.entry(cell):
+            ratios[cell.program.name].append(entry["seconds"] / _guess(cell))
+    measured = {program: statistics.median(values) for program, values in ratios.items()}
+    known = all(cell.program.name in measured for cell in to_run)
+    factor = 1.0 if known else _speed_test() / _REFERENCE_SPEED_TEST
+    total = 0.0
+    for cell in to_run:
+        rest = 1 - cell.share(store.unfinished(cell))
+        total += rest * _guess(cell) * measured.get(cell.program.name, factor)
+    source = "from cells timed here" if known else "from a reference machine and a speed test"
+    return _START + total / min(workers, len(to_run)), source
+
+
+def _guess(cell: Cell) -> float:
+    """Seconds for a whole cell on the reference machine."""
+    return cell.program.start + cell.program.seconds(cell.config) * cell.seeds
+
+
+def _speed_test() -> float:
+    """Seconds for a fixed piece of float32 arithmetic on one core, best of five."""
+    x = np.linspace(-1, 1, 500_000, dtype=np.float32)
+    return min(timeit.repeat(lambda: np.tanh(np.exp(x) * x + x).sum(), number=4, repeat=5))
+
+
+def _run(cells: list[Cell], store: Store, workers: int, console: Console, seconds: float) -> None:
+    outlook = Outlook(cells, store, workers, seconds)
+    elapsed = TimeElapsedColumn()
+    columns = "cells", BarColumn(), "{task.fields[count]}", elapsed, "{task.fields[left]}"
     over = threading.Event()
     broken: list[Cell] = []
     try:
@@ -68,8 +99,7 @@ def _run(
                 bar.update(task, completed=done, count=count, left=left)
                 return f"{done:.0%}, {count} cells, {left}"
 
-            def report() -> None:
-                """In a thread of its own, since a cell may take hours."""
+            def report() -> None:  # in a thread of its own, since a cell may take hours
                 while not over.wait(BETWEEN_UPDATES if console.is_terminal else BETWEEN_LINES):
                     line = update()
                     if not console.is_terminal:
@@ -110,10 +140,10 @@ class Outlook:
     is taken when progress was last seen, since the work done after that is not known.
     """
 
-    def __init__(self, cells: Sequence[Cell], store: Store, workers: int, estimate: float) -> None:
+    def __init__(self, cells: Sequence[Cell], store: Store, workers: int, seconds: float) -> None:
         self.finished: set[str] = set()  # ids
-        self._cells, self._store, self._estimate = cells, store, estimate
-        self._work = {cell.id: cost.guess(cell) for cell in cells}
+        self._cells, self._store, self._estimate = cells, store, seconds
+        self._work = {cell.id: _guess(cell) for cell in cells}
         self._total = sum(self._work.values())
         self._first = min(1.0, workers / len(cells))
         self._start = time.monotonic()

@@ -11,7 +11,7 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import wait
 
@@ -82,8 +82,13 @@ def run_local(cells: Sequence[Cell], store: Store, workers: int) -> Iterator[tup
     try:
         with deaf_to_ctrl_c():  # so that workers never receive it: the parent alone decides
             futures = {pool.submit(_outcome, cell, store): cell for cell in cells}
-        for future in _as_completed(set(futures)):
-            yield futures[future], future.result()
+        running = set(futures)
+        while running:
+            # Without a timeout, a Ctrl-C would be delayed until the next future is done: polars'
+            # signal handler restarts the wait, and Python's own handler only runs after it.
+            done, running = concurrent.futures.wait(running, POLL, FIRST_COMPLETED)
+            for future in done:
+                yield futures[future], future.result()
     except BrokenProcessPool:
         raise LabError(
             "a worker process was killed (out of memory?); finished cells are kept: "
@@ -100,17 +105,6 @@ def _outcome(cell: Cell, store: Store) -> Outcome:
         return run_cell(cell, store)
     except BrokenRunError as error:
         return error
-
-
-def _as_completed(running: set[Future[Outcome]]) -> Iterator[Future[Outcome]]:
-    """Futures as they are done, with waits of at most POLL seconds.
-
-    A wait without a timeout would delay a Ctrl-C until the next future is done: polars' signal
-    handler restarts the wait, and Python's own handler only runs after it.
-    """
-    while running:
-        done, running = concurrent.futures.wait(running, POLL, FIRST_COMPLETED)
-        yield from done
 
 
 def _start_worker(imports: Sequence[str]) -> None:

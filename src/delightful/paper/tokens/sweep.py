@@ -62,20 +62,12 @@ def _steps(config: TokensConfig, scale: str, **steps: int) -> TokensConfig:
     return replace(config, steps=steps[scale]) if scale in steps else config
 
 
-def _curves(scale: str) -> list[Point]:
-    return compared(base(scale))
-
-
 def _scaling(scale: str) -> list[Point]:
     config = _steps(base(scale), scale, paper=10 * K, quick=K)
     lengths = (3, 4) if scale == "smoke" else _some(scale, LENGTHS, (5, 10, 20))
-    sizes = {"length": lengths, "vocabulary": _some(scale, VOCABULARIES, (2, 8, 32))}
-    return [
-        point
-        for field, values in sizes.items()
-        for value in values
-        for point in compared(replace(config, **{field: value}), field)
-    ]
+    sizes = [("length", length) for length in lengths]
+    sizes += [("vocabulary", size) for size in _some(scale, VOCABULARIES, (2, 8, 32))]
+    return [p for field, n in sizes for p in compared(replace(config, **{field: n}), field)]
 
 
 def _tuning(scale: str) -> list[Point]:
@@ -119,20 +111,19 @@ def _all_or_nothing(scale: str) -> list[Point]:
 
 
 def _additive(scale: str) -> list[Point]:
-    config = base(scale)
-    alphas = _some(scale, ALPHAS, (0.0, 0.5, 1.0))
-    temperatures = _some(scale, TEMPERATURES, (0.5, 2.0))
     mixtures = [
-        replace(config, method=f"additive:alpha={alpha},temperature={eta}", **SETTINGS["dg"])
-        for eta in temperatures
-        for alpha in alphas
+        f"additive:alpha={alpha},temperature={eta}"
+        for eta in _some(scale, TEMPERATURES, (0.5, 2.0))
+        for alpha in _some(scale, ALPHAS, (0.0, 0.5, 1.0))
     ]
-    return [*(Point(mixture, "rival", "alpha") for mixture in mixtures), *compared(config)]
+    config = replace(base(scale), **SETTINGS["dg"])
+    rivals = [Point(replace(config, method=mixture), "rival", "alpha") for mixture in mixtures]
+    return [*rivals, *compared(base(scale))]
 
 
 _SEEDS = {"smoke": 2, "quick": 2, "paper": 30}
 
-CURVES = Sweep("tokens/curves", TRAIN, _curves, _SEEDS)
+CURVES = Sweep("tokens/curves", TRAIN, lambda scale: compared(base(scale)), _SEEDS)
 SCALING = Sweep("tokens/scaling", TRAIN, _scaling, _SEEDS)
 TUNING = Sweep("tokens/tuning", TRAIN, _tuning, _SEEDS)
 RATE = Sweep("tokens/learning-rate", TRAIN, _rate, _SEEDS)
