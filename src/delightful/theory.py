@@ -126,8 +126,7 @@ SOFTMAX_LIPSCHITZ = 0.5
 
 def dg_weight(p: ArrayLike, temperature: float = 1.0) -> Any:
     """h(p) = p·σ(−log p/η) = p/(1 + p^(1/η)), DG's population weight on a context."""
-    p = np.asarray(p, float)
-    return p / (1 + p ** (1 / temperature))
+    return path_weight(p, 1.0, temperature)
 
 
 def path_weight(p: ArrayLike, t: float, temperature: float = 1.0) -> Any:

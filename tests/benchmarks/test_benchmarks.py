@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from delightful.agents.tokens.config import TokensConfig
-from delightful.benchmarks import control, estimator, mnist, peak, plugins, tokens, torch_comparison
+from delightful.benchmarks import control, estimator, mnist, plugins, tokens, torch_comparison
 from delightful.benchmarks.timing import alternating, median
 from delightful.benchmarks.torch_tokens import Trainer
 from delightful.lab.errors import LabError
@@ -86,7 +86,7 @@ SMALL = TokensConfig(
 def test_bench_tokens_measures_the_whole_machine_pytorch_and_growth(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(peak, "SIZES", (512,))  # the larger products take seconds
+    monkeypatch.setattr(torch_comparison, "SIZES", (512,))  # the larger products take seconds
     monkeypatch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")  # halves the time to compile
     figures = tokens.measure(
         steps=1,  # as many as growth has here: one program less to compile

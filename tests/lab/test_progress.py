@@ -127,10 +127,10 @@ def test_cells_that_were_finished_before_are_no_part_of_the_progress(
 
 def test_what_an_earlier_run_left_costs_nothing(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    whole, _ = progress.cost.estimate(CELLS, [], store, 1)
+    whole, _ = progress.estimate(CELLS, [], store, 1)
     for cell in CELLS:
         halve(store, cell)
-    half, _ = progress.cost.estimate(CELLS, [], store, 1)
+    half, _ = progress.estimate(CELLS, [], store, 1)
     assert half < 0.75 * whole
 
 

@@ -7,15 +7,15 @@ dm_control through Gymnasium's interface. SAC is another algorithm: it has two c
 gradients through them; DG values four sampled actions at each of its states.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
+from delightful.benchmarks import verdict
 from delightful.benchmarks.timing import alternating, median, seconds, shown
-from delightful.lab.errors import LabError
+from delightful.lab.errors import LabError, install
 
 TASKS = ("cartpole:swingup", "cheetah:run", "humanoid:run")
 GOALS = {"ratio_to_sb3": 5.0, "ratio_to_sbx": 1.0, "overlap": 1.3}
@@ -29,9 +29,7 @@ def measure(
     """Time our agent and third-party SAC, in `rounds` of `chunks`, 364 environment steps each."""
     for package in (*LIBRARIES.values(), "dm_control"):
         if find_spec(package) is None:
-            raise LabError(
-                f"bench control needs {package}: pip install '.[sac]' in a clone of delightful."
-            )
+            raise LabError(f"bench control needs {package}: {install('sac')}.")
     return {
         "tasks": {task: _of_task(task, chunks, rounds, changes) for task in tasks},
         "chunks": chunks,
@@ -40,114 +38,89 @@ def measure(
 
 
 def _of_task(task: str, chunks: int, rounds: int, changes: dict[str, Any]) -> dict[str, Any]:
+    from delightful.agents.control import learner, training
     from delightful.agents.control.actor_process import ActorProcess
-    from delightful.agents.control.config import EVALUATED_EVERY, ControlConfig
-    from delightful.agents.control.transitions import CHUNK
+    from delightful.agents.control.config import CHUNK, EVALUATED_EVERY, ControlConfig
     from delightful.paper.control import sac
 
     config = replace(ControlConfig(task=task, random_steps=1000, replay=200_000), **changes)
     steps = chunks * CHUNK * config.actors
     with ActorProcess(config, 0) as actors:
-        together, acting, learning = _ours(config, actors, chunks)
+        session = training.begin(config, 0, actors)
+
+        def together() -> None:
+            """As a run does them."""
+            actors.collect(session.acting)
+            for i in range(chunks):
+                session.advance(last=i == chunks - 1)
+            training.weights(session.learner)  # waits for it
+
+        def acting() -> None:
+            for _ in range(chunks):
+                actors.collect(training.weights(session.learner))
+                actors.collected()
+
+        def learning() -> None:
+            state, updates = session.learner, CHUNK * config.actors // config.every
+            for _ in range(chunks):
+                state, _ = learner.learn(config, state, session.memory, 0, updates)
+            training.weights(state)  # waits for it
+
+        def evaluation() -> None:
+            """As `delightful train` does at every evaluation step; a run waits for most of it."""
+            untrained = learner.initial(config, 0, actors.observed, actors.actions)
+            actors.evaluate(1, training.weights(untrained))
+            actors.evaluated()
+
         together()  # compiles, and fills the replay buffer
-        parts = {"acting": acting, "learning": learning}
         alone = {
-            name: np.array([seconds(part) for _ in range(rounds)]) for name, part in parts.items()
+            part: float(np.median([seconds(part) for _ in range(rounds)]))
+            for part in (acting, learning)
         }
-        slower = parts[max(alone, key=lambda name: float(np.median(alone[name])))]
         # In turn, as with SAC below: a machine's speed drifts.
+        slower = max(alone, key=alone.__getitem__)
         overlap = median("overlap", np.divide(*alternating(together, slower, rounds)))
-        evaluations = [seconds(lambda: _evaluate(config, actors)) for _ in range(rounds)]
-        ours: dict[str, list[float]] = {}
+        evaluated = np.median([seconds(evaluation) for _ in range(rounds)])
+        ours = []
         found: dict[str, Any] = {}
         for name in LIBRARIES:
             settings = sac.Settings(task, config.every, random_steps=config.random_steps)
-            theirs = sac.trainer(name, settings, steps)
-            mine, others = alternating(together, theirs, rounds)
+            mine, others = alternating(together, sac.trainer(name, settings, steps), rounds)
             found |= median(f"ratio_to_{name}", others / mine)
             found[f"{name}_steps_per_second"] = float(steps / np.median(others))
-            ours[name] = mine.tolist()
-        both = np.concatenate([np.array(times) for times in ours.values()])
-    million = 1e6 / steps * np.median(both) + 1e6 / EVALUATED_EVERY * np.median(evaluations)
+            ours.append(mine)
+    both = np.median(ours)
+    million = 1e6 / steps * both + 1e6 / EVALUATED_EVERY * evaluated
     return {
-        "environment_steps_per_second": float(steps / np.median(alone["acting"])),
-        "learner_steps_per_second": float(steps / config.every / np.median(alone["learning"])),
-        "steps_per_second": float(steps / np.median(both)),
+        "environment_steps_per_second": steps / alone[acting],
+        "learner_steps_per_second": steps / config.every / alone[learning],
+        "steps_per_second": float(steps / both),
         **overlap,
         "million_steps_minutes": float(million / 60),
         **found,
     }
 
 
-def _evaluate(config: Any, actors: Any) -> None:
-    """As `delightful train` does at every evaluation step; a run waits for most of it."""
-    from delightful.agents.control import learner, training
-
-    untrained = learner.initial(config, 0, actors.observed, actors.actions)
-    actors.evaluate(1, training.weights(untrained))
-    actors.evaluated()
-
-
-def _ours(
-    config: Any, actors: Any, chunks: int
-) -> tuple[Callable[[], object], Callable[[], object], Callable[[], object]]:
-    """Both together as a run does them, acting alone, and learning alone; `chunks` of them."""
-    from delightful.agents.control import training
-    from delightful.agents.control.learner import learn
-    from delightful.agents.control.transitions import CHUNK
-
-    session = training.begin(config, 0, actors)
-
-    def together() -> None:
-        actors.collect(session.run.acting)
-        for i in range(chunks):
-            session.advance(last=i == chunks - 1)
-        training.weights(session.run.learner)  # waits for it
-
-    def act() -> None:
-        for _ in range(chunks):
-            actors.collect(training.weights(session.run.learner))
-            actors.collected()
-
-    def learning() -> None:
-        learner = session.run.learner
-        for _ in range(chunks):
-            updates = CHUNK * config.actors // config.every
-            learner, _ = learn(config, learner, session.memory, 0, updates)
-        training.weights(learner)  # waits for it
-
-    return together, act, learning
-
-
 def describe(figures: dict[str, Any]) -> str:
     """The figures of `measure` as text, with the goals."""
     lines = ["DG on control, environment steps per second; SAC with as many updates per step"]
     for task, found in figures["tasks"].items():
+        overlap, limit = found["overlap"], GOALS["overlap"]
+        minutes = found["million_steps_minutes"]
+        million = f"{minutes:.1f} minutes"
+        if task in MINUTES:
+            million += f"  {verdict('goal at most', MINUTES[task], minutes <= MINUTES[task])}"
         lines += [
             task,
             f"  acting alone             {found['environment_steps_per_second']:.0f}",
             f"  learner steps alone      {found['learner_steps_per_second']:.1f}",
             f"  both together            {found['steps_per_second']:.0f}",
-            f"  over the slower alone    {_shown(found, 'overlap', at_most=True)}",
-            f"  a million steps          {_million(task, found['million_steps_minutes'])}",
-            f"  ratio to SB3's SAC       {_shown(found, 'ratio_to_sb3')}",
-            f"  ratio to SBX's SAC       {_shown(found, 'ratio_to_sbx')}",
+            f"  over the slower alone    {shown(found, 'overlap')}"
+            f"  {verdict('goal at most', limit, overlap <= limit)}",
+            f"  a million steps          {million}",
         ]
+        for name in LIBRARIES:
+            ratio, goal = f"ratio_to_{name}", GOALS[f"ratio_to_{name}"]
+            held = verdict("goal at least", goal, found[ratio] >= goal)
+            lines.append(f"  ratio to {name.upper()}'s SAC       {shown(found, ratio)}  {held}")
     return "\n".join(lines)
-
-
-def _million(task: str, minutes: float) -> str:
-    """With evaluations every 10,000 steps, as `delightful train` makes them."""
-    said = f"{minutes:.1f} minutes"
-    if task not in MINUTES:
-        return said
-    verdict = "held" if minutes <= MINUTES[task] else "missed"
-    return f"{said}  goal at most {MINUTES[task]:g}: {verdict}"
-
-
-def _shown(found: dict[str, Any], name: str, *, at_most: bool = False) -> str:
-    value, goal = found[name], GOALS[name]
-    met = value <= goal if at_most else value >= goal
-    sign = "at most" if at_most else "at least"
-    verdict = "held" if met else "missed"
-    return f"{shown(found, name)}  goal {sign} {goal:g}: {verdict}"

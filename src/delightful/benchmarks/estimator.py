@@ -3,22 +3,24 @@
 Both sides are written as a user would: PG by hand in one line, DG as `policy_loss`. "The loss" is
 everything after the network: log-softmax, picking the taken tokens, the loss, and its gradient in
 the logits. From log-probabilities alone, eager PyTorch pays for each small operation and for the
-check of the input. JAX runs on one thread, as in
-all of the lab; PyTorch on as many as it likes.
+check of the input. JAX runs on one thread, as in all of the lab; PyTorch on as many as it likes.
 """
 
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
+from delightful.benchmarks import verdict
 from delightful.benchmarks.timing import alternating, median, shown
-from delightful.lab.errors import LabError
+from delightful.lab.errors import LabError, install
 from delightful.losses import policy_loss
 
 LIMITS = {"step": 1.02, "loss": 1.5, "log_prob": 1.6}  # what we hold ourselves to
-SEQUENCES, TOKENS, VOCABULARY, WIDTH, LAYERS, HEADS = 32, 32, 256, 128, 2, 4
+SIZES = {"sequences": 32, "tokens": 32, "vocabulary": 256, "width": 128, "layers": 2, "heads": 4}
+SEQUENCES, TOKENS, VOCABULARY, WIDTH, LAYERS, HEADS = SIZES.values()
 
 
 def measure(step_rounds: int = 200, loss_rounds: int = 400) -> dict[str, Any]:
@@ -27,17 +29,9 @@ def measure(step_rounds: int = 200, loss_rounds: int = 400) -> dict[str, Any]:
         if find_spec(name) is None:
             raise LabError(
                 f"bench estimator measures in torch and in jax, and {name} is missing: "
-                "pip install '.[lab,torch]' in a clone of delightful."
+                f"{install('lab,torch')}."
             )
-    sizes = {
-        "sequences": SEQUENCES,
-        "tokens": TOKENS,
-        "vocabulary": VOCABULARY,
-        "width": WIDTH,
-        "layers": LAYERS,
-        "heads": HEADS,
-    }
-    figures: dict[str, Any] = {"sizes": sizes}
+    figures: dict[str, Any] = {"sizes": dict(SIZES)}
     rounds = {"step": step_rounds, "loss": loss_rounds, "log_prob": loss_rounds}
     for name, sides in (("torch", _torch()), ("jax", _jax())):
         for part, (gated, plain) in sides.items():
@@ -57,7 +51,7 @@ def describe(figures: dict[str, Any]) -> str:
     for part, title in titles.items():
         for name in ("torch", "jax"):
             ratio, limit = f"{part}_ratio_{name}", LIMITS[part]
-            held = f"limit {limit:g}: {'held' if figures[ratio] <= limit else 'missed'}"
+            held = verdict("limit", limit, figures[ratio] <= limit)
             lines.append(f"  {title:<20} {name:<6}  {shown(figures, ratio, 3)}  {held}")
     return "\n".join(lines)
 
@@ -72,43 +66,48 @@ def _plain(log_prob: Any, advantage: Any) -> Any:
     return -(advantage * log_prob).mean()
 
 
-Sides = dict[str, tuple[Callable[[], object], Callable[[], object]]]
+Sides = dict[str, tuple[Callable[[], object], Callable[[], object]]]  # DG and PG
 
 
 def _torch() -> Sides:
     import torch
-
-    from delightful.benchmarks.torch_transformer import Transformer
+    from torch import nn
 
     torch.manual_seed(0)
-    network = Transformer(VOCABULARY, TOKENS, WIDTH, LAYERS, HEADS)
+    embed, position = nn.Embedding(VOCABULARY, WIDTH), nn.Parameter(torch.zeros(TOKENS, WIDTH))
+    layer = nn.TransformerEncoderLayer(
+        WIDTH, HEADS, 4 * WIDTH, dropout=0.0, batch_first=True, norm_first=True
+    )
+    layers = nn.TransformerEncoder(layer, LAYERS, enable_nested_tensor=False)
+    out = nn.Linear(WIDTH, VOCABULARY)
+    causal = nn.Transformer.generate_square_subsequent_mask(TOKENS)
     # At learning rate 0 every step does the same work; learning one batch by heart makes
     # probabilities so small that arithmetic slows down, and the two sides would race in time.
-    optimiser = torch.optim.Adam(network.parameters(), 0.0)
+    parameters = [position, *nn.ModuleList([embed, layers, out]).parameters()]
+    optimiser = torch.optim.Adam(parameters, 0.0)
     tokens, advantage = map(torch.from_numpy, _batch())
-    inputs, taken = tokens[:, :-1], tokens[:, 1:, None]
-    logits = network(inputs).detach().requires_grad_()
-    log_prob: Any = torch.log_softmax(logits, -1).gather(-1, taken)[..., 0].detach()
-    log_prob.requires_grad_()
 
-    def from_logits(loss: Callable[..., Any], logits: Any) -> Any:
-        return loss(torch.log_softmax(logits, -1).gather(-1, taken)[..., 0], advantage)
+    def network() -> Any:
+        return out(layers(embed(tokens[:, :-1]) + position, mask=causal, is_causal=True))
+
+    def picked(logits: Any) -> Any:
+        return torch.log_softmax(logits, -1).gather(-1, tokens[:, 1:, None])[..., 0]
+
+    logits = network().detach().requires_grad_()
+    log_prob = picked(logits).detach().requires_grad_()
 
     def step(loss: Callable[..., Any]) -> None:
         optimiser.zero_grad()
-        from_logits(loss, network(inputs)).backward()
+        loss(picked(network()), advantage).backward()
         optimiser.step()
 
+    def sides(run: Callable[[Callable[..., Any]], object]) -> Any:
+        return tuple(partial(run, loss) for loss in (policy_loss, _plain))
+
     return {
-        "step": (lambda: step(policy_loss), lambda: step(_plain)),
-        "loss": (
-            lambda: from_logits(policy_loss, logits).backward(),
-            lambda: from_logits(_plain, logits).backward(),
-        ),
-        "log_prob": (
-            lambda: policy_loss(log_prob, advantage).backward(),
-            lambda: _plain(log_prob, advantage).backward(),
-        ),
+        "step": sides(step),
+        "loss": sides(lambda loss: loss(picked(logits), advantage).backward()),
+        "log_prob": sides(lambda loss: loss(log_prob, advantage).backward()),
     }
 
 
@@ -121,37 +120,36 @@ def _jax() -> Sides:
 
     tokens, advantage = map(jnp.asarray, _batch())
     inputs, taken = tokens[:, :-1], tokens[:, 1:, None]
+    parameters = initialise(VOCABULARY, TOKENS, WIDTH, LAYERS)
+    optimiser = optax.adam(3e-4)
+    logits = transform(parameters, inputs, HEADS)
 
     def picked(logits: Any) -> Any:
         return jnp.take_along_axis(jax.nn.log_softmax(logits), taken, -1)[..., 0]
-
-    parameters = initialise(jax.random.key(0), VOCABULARY, TOKENS, WIDTH, LAYERS)
-    optimiser = optax.adam(3e-4)
-    state = optimiser.init(parameters)
-    logits = transform(parameters, inputs, HEADS)
-    log_prob = picked(logits)
 
     def sides(build: Callable[[Callable[..., Any]], Callable[..., Any]], *arguments: Any) -> Any:
         compiled = [jax.jit(build(loss)) for loss in (policy_loss, _plain)]
         finished: Callable[..., object] = jax.block_until_ready
         return tuple(lambda f=f: finished(f(*arguments)) for f in compiled)
 
-    def from_logits(loss: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda logits: loss(picked(logits), advantage)
-
     def step(loss: Callable[..., Any]) -> Callable[..., Any]:
+        def of(parameters: Any) -> Any:
+            return loss(picked(transform(parameters, inputs, HEADS)), advantage)
+
         def update(parameters: Any, state: Any) -> Any:
             # With its value, which every training loop logs; without it, PG skips a forward pass.
-            value, gradient = jax.value_and_grad(
-                lambda p: from_logits(loss)(transform(p, inputs, HEADS))
-            )(parameters)
+            value, gradient = jax.value_and_grad(of)(parameters)
             updates, state = optimiser.update(gradient, state)
             return optax.apply_updates(parameters, updates), state, value
 
         return update
 
     return {
-        "step": sides(step, parameters, state),
-        "loss": sides(lambda loss: jax.value_and_grad(from_logits(loss)), logits),
-        "log_prob": sides(lambda loss: jax.value_and_grad(lambda x: loss(x, advantage)), log_prob),
+        "step": sides(step, parameters, optimiser.init(parameters)),
+        "loss": sides(
+            lambda loss: jax.value_and_grad(lambda x: loss(picked(x), advantage)), logits
+        ),
+        "log_prob": sides(
+            lambda loss: jax.value_and_grad(lambda x: loss(x, advantage)), picked(logits)
+        ),
     }

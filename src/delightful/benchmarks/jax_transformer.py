@@ -1,48 +1,38 @@
 """A small decoder-only Transformer in plain JAX, for benchmarks: pre-LayerNorm, ReLU, no biases."""
 
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+
+_normalise = partial(jax.nn.standardize, epsilon=1e-6)
 
 
-def initialise(key: jax.Array, vocabulary: int, tokens: int, width: int, layers: int) -> Any:
-    def matrix(key: jax.Array, rows: int, columns: int) -> jax.Array:
-        return jax.random.normal(key, (rows, columns)) / jnp.sqrt(rows)
+def initialise(vocabulary: int, tokens: int, width: int, layers: int) -> Any:
+    rng = np.random.default_rng(0)
+    products = {"qkv": (width, 3 * width), "mix": (width, width)}
+    products |= {"up": (width, 4 * width), "down": (4 * width, width)}
 
-    def layer(key: jax.Array) -> dict[str, jax.Array]:
-        keys = jax.random.split(key, 4)
-        return {
-            "qkv": matrix(keys[0], width, 3 * width),
-            "mix": matrix(keys[1], width, width),
-            "up": matrix(keys[2], width, 4 * width),
-            "down": matrix(keys[3], 4 * width, width),
-        }
+    def matrix(rows: int, columns: int) -> jax.Array:
+        return jnp.asarray(rng.normal(size=(rows, columns)) / rows**0.5, jnp.float32)
 
-    first, last, *keys = jax.random.split(key, layers + 2)
     return {
-        "embed": matrix(first, vocabulary, width),
+        "embed": matrix(vocabulary, width),
         "position": jnp.zeros((tokens, width)),
-        "layers": [layer(key) for key in keys],
-        "out": matrix(last, width, vocabulary),
+        "layers": [{name: matrix(*s) for name, s in products.items()} for _ in range(layers)],
+        "out": matrix(width, vocabulary),
     }
 
 
 def transform(parameters: Any, tokens: jax.Array, heads: int) -> Any:
     """Logits for the next token at each position."""
-    hidden = parameters["embed"][tokens] + parameters["position"]
+    x = parameters["embed"][tokens] + parameters["position"]
     for layer in parameters["layers"]:
-        hidden = hidden + _attend(layer, _normalise(hidden), heads)
-        hidden = hidden + jax.nn.relu(_normalise(hidden) @ layer["up"]) @ layer["down"]
-    return _normalise(hidden) @ parameters["out"]
-
-
-def _attend(layer: dict[str, jax.Array], x: jax.Array, heads: int) -> jax.Array:
-    parts = (x @ layer["qkv"]).reshape(*x.shape[:2], 3, heads, -1)
-    q, k, v = jnp.moveaxis(parts, 2, 0)
-    return jax.nn.dot_product_attention(q, k, v, is_causal=True).reshape(x.shape) @ layer["mix"]
-
-
-def _normalise(x: jax.Array) -> jax.Array:
-    centred = x - jnp.mean(x, -1, keepdims=True)
-    return centred * jax.lax.rsqrt(jnp.mean(centred**2, -1, keepdims=True) + 1e-6)
+        parts = (_normalise(x) @ layer["qkv"]).reshape(*x.shape[:2], 3, heads, -1)
+        q, k, v = jnp.moveaxis(parts, 2, 0)
+        mixed = jax.nn.dot_product_attention(q, k, v, is_causal=True).reshape(x.shape)
+        x = x + mixed @ layer["mix"]
+        x = x + jax.nn.relu(_normalise(x) @ layer["up"]) @ layer["down"]
+    return _normalise(x) @ parameters["out"]

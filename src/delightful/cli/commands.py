@@ -22,47 +22,44 @@ class Command(NamedTuple):
     kinds: tuple[str, ...] = ()  # of names besides experiments: attributes of an Experiment
 
 
+def _option(name: str, text: str, **settings: Any) -> Options:
+    return {name: {"help": text, **settings}}
+
+
+def _repeated(name: str, metavar: str, text: str, **settings: Any) -> Options:
+    text = f"{text}; may be repeated"
+    return _option(name, text, metavar=metavar, action="append", default=[], **settings)
+
+
 def _names(what: str) -> Options:
-    return {"names": {"nargs": "*", "metavar": "name", "help": f"{what}; default: all"}}
+    return _option("names", f"{what}; default: all", nargs="*", metavar="name")
 
 
-def _repeated(metavar: str, what: str) -> Mapping[str, Any]:
-    what = f"{what}; may be repeated"
-    return {"action": "append", "default": [], "metavar": metavar, "help": what}
-
-
-_STORE: Options = {
-    "--store": {
-        "metavar": "FOLDER",
-        "help": "results folder (default: $DELIGHTFUL_STORE or results/)",
-    },
-    "--stored": _repeated(
-        "FOLDER", "read the finished runs of this results folder too; nothing is written there"
+_STORE = _option(
+    "--store", "results folder (default: $DELIGHTFUL_STORE or results/)", metavar="FOLDER"
+)
+_STORE = {
+    **_STORE,
+    **_repeated(
+        "--stored",
+        "FOLDER",
+        "read the finished runs of this results folder too; nothing is written there",
     ),
 }
-_JSON: Options = {"--json": {"action": "store_true", "help": "print JSON"}}
-_OUT: Options = {
-    "--out": {"metavar": "FOLDER", "help": "output folder (default: inside the store)"}
-}
-_WORKERS: Options = {
-    "--workers": {"type": int, "metavar": "N", "help": "processes (default: one per core)"}
-}
-_IMPORT: Options = {
-    "--import": {
-        **_repeated(
-            "MODULE",
-            "import a module or a file of yours first, for the methods that it registers with "
-            "@delightful.method. Results are stored under a method's name: give a changed method "
-            "a new one",
-        ),
-        "dest": "imports",
-    }
-}
-_SET: Options = {
-    "--set": _repeated(
-        "FIELD=VALUE", "change a config field; `delightful list NAME` shows the fields"
-    )
-}
+_JSON = _option("--json", "print JSON", action="store_true")
+_OUT = _option("--out", "output folder (default: inside the store)", metavar="FOLDER")
+_WORKERS = _option("--workers", "processes (default: one per core)", type=int, metavar="N")
+_SEED = _option("--seed", "(default: 0)", type=int, default=0, metavar="N")
+_IMPORT = _repeated(
+    "--import",
+    "MODULE",
+    "import a module or a file of yours first, for the methods that it registers with "
+    "@delightful.method. Results are stored under a method's name: give a changed method a new one",
+    dest="imports",
+)
+_SET = _repeated(
+    "--set", "FIELD=VALUE", "change a config field; `delightful list NAME` shows the fields"
+)
 _PLAN: Options = {
     **_STORE,
     "--scale": {
@@ -72,7 +69,8 @@ _PLAN: Options = {
         "(default: quick to run, the largest that the store can show to look at)",
     },
     "--seeds": {"type": int, "metavar": "N", "help": "seeds per config, instead of the scale's"},
-    "--method": _repeated(
+    **_repeated(
+        "--method",
         "SPEC",
         f"use this method instead of the sweep's: one of {', '.join(METHODS)} or of --import, "
         "with options as in dg:temperature=2",
@@ -117,7 +115,7 @@ COMMANDS = {
     ),
     "report": Command(
         "write one offline HTML page with everything",
-        "experiments:make_report",
+        "experiments:report",
         "delightful report gate bandit --out report",
         {**_names("experiments"), **_PLAN, **_OUT},
     ),
@@ -150,7 +148,7 @@ COMMANDS = {
             },
             "--steps": {"default": "1e6", "help": "environment steps (default: 1e6)"},
             "--extend": {"action": "store_true", "help": "train a run on, to more --steps"},
-            "--seed": {"type": int, "default": 0, "metavar": "N", "help": "(default: 0)"},
+            **_SEED,
             "--out": {"metavar": "FOLDER", "help": "folder of the run (default: one in runs/)"},
             "--render": {"metavar": "FILE.mp4", "help": "film an episode at the end"},
             **_SET,
@@ -165,7 +163,7 @@ COMMANDS = {
             "file": {"help": "policy.safetensors of a run of `delightful train`"},
             "--out": {"metavar": "FILE.mp4", "help": "film the episodes"},
             "--episodes": {"type": int, "default": 1, "metavar": "N", "help": "(default: 1)"},
-            "--seed": {"type": int, "default": 0, "metavar": "N", "help": "(default: 0)"},
+            **_SEED,
         },
     ),
     "export": Command(

@@ -48,11 +48,10 @@ def _fish() -> Iterator[str]:
         start += f" '__fish_seen_subcommand_from {name}'"
         yield f"{start} -f -a {_quoted(' '.join(_names(command)))}"
         for option in filter(_is_flag, command.options):
-            values = _quoted(" ".join(_values(command, option)))
             takes = " -r -F" if _takes_value(command, option) else ""
-            takes = f" -x -a {values}" if values != "''" else takes
-            about = _quoted(command.options[option]["help"])
-            yield f"{start} -l {option[2:]}{takes} -d {about}"
+            if values := " ".join(_values(command, option)):
+                takes = f" -x -a {_quoted(values)}"
+            yield f"{start} -l {option[2:]}{takes} -d {_quoted(command.options[option]['help'])}"
 
 
 def _quoted(text: str) -> str:

@@ -16,13 +16,13 @@ import time
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
+from rich.progress import BarColumn, Progress
 
 from delightful.agents.control import rendering, training
 from delightful.agents.control.checkpoints import read_entry
@@ -52,7 +52,7 @@ def run(options: Namespace) -> None:
     busy = f"{folder} is in use by another process; give another --out."
     with locked(folder, busy=busy), closing(TensorBoard(folder / "tensorboard")) as tensorboard:
         watcher = Watcher(config, folder, console, tensorboard)
-        with watcher.watching(), _stopping(watcher):
+        with watcher.watching():
             records, weights = training.train(
                 config, options.seed, folder, watcher, extend=options.extend
             )
@@ -132,16 +132,14 @@ class Watcher:
     stopped: bool = False
     restarts: int = 0  # of the actors' process
     _seen: int | None = None  # records written by this command
-    _started: float = field(default_factory=time.monotonic)
-    _first: int | None = None  # the step after this command's first chunk
+    _first: tuple[int, float] | None = None  # the step after this command's first chunk, and when
     _bar: Any = None
 
     def __call__(self, progress: training.Progress) -> bool:
-        if self._first is None:
-            self._first = progress.step
-            self._started = time.monotonic()
-        elapsed = max(time.monotonic() - self._started, 1e-9)
-        rate = (progress.step - self._first) / elapsed
+        now = time.monotonic()
+        self._first = self._first or (progress.step, now)
+        first, started = self._first
+        rate = (progress.step - first) / max(now - started, 1e-9)
         last = progress.records[-1] if progress.records else None
         words = [f"{rate:.0f} steps/s"] if rate else []
         words += [f"return {last['deterministic']:.1f}"] if last else []
@@ -161,16 +159,23 @@ class Watcher:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Show a progress bar, if there is a terminal."""
-        columns = (
-            TextColumn("{task.completed:,.0f} steps"),
-            BarColumn(),
-            TextColumn("{task.fields[said]}"),
-        )
-        with Progress(*columns, console=self.console, disable=not self.console.is_terminal) as bar:
-            bar.add_task("steps", total=self.config.steps, said="")
-            self._bar = bar
-            yield
+        """Show a progress bar, if there is a terminal, and handle Ctrl-C."""
+        columns = "{task.completed:,.0f} steps", BarColumn(), "{task.fields[said]}"
+        hidden = not self.console.is_terminal
+        with Progress(*columns, console=self.console, disable=hidden) as self._bar:
+            self._bar.add_task("steps", total=self.config.steps, said="")
+            before = signal.signal(signal.SIGINT, self._stop)
+            try:
+                yield
+            finally:
+                signal.signal(signal.SIGINT, before)
+
+    def _stop(self, *_: object) -> None:
+        """Stop at the next checkpoint on Ctrl-C, and at once on a second one."""
+        if self.stopped:
+            raise KeyboardInterrupt
+        self.stopped = True
+        print("stopping at the next checkpoint; Ctrl-C again to stop at once", file=sys.stderr)
 
     def write(self, records: list[Record]) -> None:
         """Write the log, and add new records to TensorBoard's."""
@@ -190,20 +195,3 @@ def _write(path: Path, data: bytes) -> None:
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, data)
-
-
-@contextmanager
-def _stopping(watcher: Watcher) -> Iterator[None]:
-    """Stop at the next checkpoint on Ctrl-C, and at once on a second one."""
-
-    def stop(*_: object) -> None:
-        if watcher.stopped:
-            raise KeyboardInterrupt
-        watcher.stopped = True
-        print("stopping at the next checkpoint; Ctrl-C again to stop at once", file=sys.stderr)
-
-    before = signal.signal(signal.SIGINT, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

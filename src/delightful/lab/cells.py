@@ -25,9 +25,8 @@ SCALES = ("smoke", "brief", "quick", "paper")
 DEFAULT = "default"  # what a point varies that is on no grid
 
 Curves = Mapping[str, np.ndarray]
-"""What a program returns: `step` of shape (records,), and each metric of shape (seeds, records).
-
-The steps are those at which the metrics were recorded, the same for all seeds."""
+"""What a program returns: `step` of shape (records,), the same for all seeds, and each metric of
+shape (seeds, records)."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +173,14 @@ class Sweep:
 
     def cells(self, plan: Plan) -> list[Cell]:
         """The cells of a plan; a config that is on several grids is one cell."""
-        self._check_changes(plan.changes)
+        for name in plan.changes:
+            if name not in self.fields:
+                raise unknown(f"field of {self.name}", name, self.fields)
+            if name in self.fixed:
+                raise LabError(
+                    f"{name} cannot be changed in {self.name}: its third-party baseline has the "
+                    "default; name the other sweeps alone."
+                )
         scale = plan.scale if plan.scale in self.seeds else "quick"
         points = self.points(scale)
         if plan.methods:
@@ -194,17 +200,6 @@ class Sweep:
             for (program, config, role), varied in found.items()
             for first in range(0, total, program.block)
         ]
-
-    def _check_changes(self, changes: Mapping[str, str]) -> None:
-        known = self.fields if changes else []
-        for name in changes:
-            if name not in known:
-                raise unknown(f"field of {self.name}", name, known)
-            if name in self.fixed:
-                raise LabError(
-                    f"{name} cannot be changed in {self.name}: its third-party baseline has the "
-                    "default; name the other sweeps alone."
-                )
 
 
 def _with_methods(points: list[Point], specs: Sequence[str]) -> list[Point]:

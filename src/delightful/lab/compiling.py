@@ -19,6 +19,9 @@ from delightful.lab.cells import Curves
 from delightful.lab.config import MethodConfig
 from delightful.weights import parse_method
 
+Fixed = tuple[tuple[str, Any], ...]  # options of a method, with their values
+Floats = dict[str, float]
+
 
 def use_threads(count: int = 1) -> None:
     """Set the number of XLA threads per process; to be called before jax is first used."""
@@ -43,9 +46,7 @@ def threads() -> str:
     return os.environ.get("NPROC", "")
 
 
-def separate(
-    config: MethodConfig,
-) -> tuple[MethodConfig, tuple[tuple[str, Any], ...], dict[str, float], dict[str, float]]:
+def separate(config: MethodConfig) -> tuple[MethodConfig, Fixed, Floats, Floats]:
     """Split a config into what JAX compiles in and what it traces.
 
     Returns the config with the method's bare name and floats of 0; the method's options that are
@@ -60,6 +61,7 @@ def separate(
     return static, fixed, floats, traced
 
 
+@dataclasses.dataclass(eq=False)
 class OverSeeds:
     """Turns `train(config, hyperparameters, key, *data) -> curves` into `run(config, seeds)`.
 
@@ -70,51 +72,42 @@ class OverSeeds:
     and their categories; `train` gets them as traced indices.
     """
 
-    def __init__(
-        self,
-        train: Callable[..., Any],
-        *,
-        data: Callable[[], tuple[Any, ...]] = tuple,
-        fills_core: bool = False,
-        words: Mapping[str, tuple[str, ...]] | None = None,
-    ) -> None:
-        self._train = train
-        self._data = functools.cache(data)
-        self._fills_core = fills_core
-        self._words = words or {}
+    train: Callable[..., Any]
+    _: dataclasses.KW_ONLY
+    data: Callable[[], tuple[Any, ...]] = tuple
+    fills_core: bool = False
+    words: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.shared = functools.cache(self.data)
         self.compiled = functools.cache(self._compile)
 
     def __call__(self, config: MethodConfig, seeds: np.ndarray) -> Curves:
         """Train every seed; see `Program`."""
         config.check()
         static, fixed, floats, traced = separate(config)
-        indices = {name: words.index(getattr(config, name)) for name, words in self._words.items()}
+        indices = {name: words.index(getattr(config, name)) for name, words in self.words.items()}
         static = dataclasses.replace(static, **dict.fromkeys(indices, ""))
-        compiled = self.compiled(static, fixed)
-        program = functools.partial(compiled, floats | indices, traced, self._data())
+        program = self.compiled(static, fixed)
         seeds = np.asarray(seeds, dtype=np.uint32)
-        if self._one_after_the_other():
-            runs = [program(seed) for seed in seeds]
-            curves = {name: np.stack([run[name] for run in runs]) for name in runs[0]}
-        else:
-            curves = {name: np.asarray(values) for name, values in program(seeds).items()}
+        found = program(floats | indices, traced, self.shared(), seeds)
+        curves = {name: np.asarray(values) for name, values in found.items()}
         return {**curves, "step": curves["step"][0]}
 
-    def _one_after_the_other(self) -> bool:
-        import jax
-
-        return self._fills_core and jax.default_backend() == "cpu"
-
-    def _compile(
-        self, static: MethodConfig, static_options: tuple[tuple[str, Any], ...]
-    ) -> Callable[..., Any]:
+    def _compile(self, static: MethodConfig, fixed: Fixed) -> Callable[..., Any]:
         import jax
 
         def one(fields: dict[str, Any], options: dict[str, Any], data: Any, seed: Any) -> Any:
             config = dataclasses.replace(static, **fields)
-            options = {**dict(static_options), **options}
-            return self._train(config, options, jax.random.key(seed), *data)
+            options = {**dict(fixed), **options}
+            return self.train(config, options, jax.random.key(seed), *data)
 
-        if self._one_after_the_other():
-            return jax.jit(one)
-        return jax.jit(jax.vmap(one, in_axes=(None, None, None, 0)))
+        if not self.fills_core or jax.default_backend() != "cpu":
+            return jax.jit(jax.vmap(one, in_axes=(None, None, None, 0)))
+        compiled = jax.jit(one)
+
+        def in_turn(fields: Any, options: Any, data: Any, seeds: np.ndarray) -> dict[str, Any]:
+            runs = [compiled(fields, options, data, seed) for seed in seeds]
+            return {name: np.stack([run[name] for run in runs]) for name in runs[0]}
+
+        return in_turn

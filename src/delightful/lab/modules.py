@@ -22,10 +22,9 @@ def load(name: str) -> None:
         raise
     except Exception as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{last.filename}:{last.lineno}"
         what = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        raise LabError(
-            f"--import {name} failed at {last.filename}:{last.lineno}: {what}."
-        ) from None
+        raise LabError(f"--import {name} failed at {where}: {what}.") from None
     if found not in LOADED:
         LOADED.append(found)
 

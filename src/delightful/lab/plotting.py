@@ -8,7 +8,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLoca
 
 from delightful.lab import style
 from delightful.lab.experiment import Drawing
-from delightful.lab.tables import by_step, means
+from delightful.lab.tables import averages, by_step, means
 from delightful.weights import parse_method
 
 Panel = Callable[[Any, pl.DataFrame], pl.DataFrame]
@@ -76,17 +76,14 @@ def _each_method(
 ) -> None:
     for name in methods(numbers):
         part = numbers.filter(pl.col("method") == name)
-        own = style.look(name)
-        line(axis, part, x, label=label(name) + suffix, **(own | look))
+        line(axis, part, x, label=label(name) + suffix, **(style.look(name) | look))
 
 
 def level(
     axis: Any, rows: pl.DataFrame, metric: str, name: str, *, colour: str, linestyle: str = "--"
 ) -> pl.DataFrame:
     """Draw the mean of one config as a horizontal line."""
-    error = pl.col(metric).std() / pl.len().sqrt()
-    mean = pl.col(metric).mean()
-    number = rows.select(mean.alias("mean"), error.alias("se"), pl.len().alias("seeds"))
+    number = rows.select(**averages(metric))
     if rows.is_empty():
         return number.clear()
     axis.axhline(number["mean"][0], color=colour, linestyle=linestyle, lw=1, label=name)

@@ -24,7 +24,6 @@ COLOURS = {
     "additive": "#ff7f0e",
     "exponent": "#e377c2",
 }
-ON_TOP = "dg"  # drawn last
 # For methods without a colour of their own: chosen to be far from those above in CIELAB.
 _SPARE = ("#da0bda", "#04490f", "#796606", "#0b0bda", "#3df5b8", "#790653", "#040449")
 _TONES = (("white", 0.4), ("black", 0.45), ("white", 0.65), ("black", 0.7))
@@ -89,8 +88,8 @@ def legend_outside(axis: Any) -> None:
 
 
 def ordered(methods: Iterable[str]) -> list[str]:
-    """Method specs in the order in which they are drawn, the last on top."""
-    return sorted(methods, key=lambda spec: (spec.partition(":")[0] == ON_TOP, spec))
+    """Method specs in the order in which they are drawn: DG last, on top."""
+    return sorted(methods, key=lambda spec: (spec.partition(":")[0] == "dg", spec))
 
 
 def look(spec: str) -> dict[str, Any]:
@@ -130,13 +129,6 @@ def images(figure: Any) -> tuple[bytes, bytes]:
     figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
     plt.close(figure)
     return png.getvalue(), svg.getvalue()
-
-
-def box(corner: tuple[float, float], width: float, height: float, colour: str) -> Any:
-    """A filled rectangle with a thin edge, for diagrams."""
-    return matplotlib.patches.Rectangle(
-        corner, width, height, facecolor=colour, edgecolor="#555555", linewidth=0.8
-    )
 
 
 def shade(name: str, place: float) -> str:

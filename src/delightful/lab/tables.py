@@ -43,14 +43,16 @@ def by_option(rows: pl.DataFrame, name: str, *options: str) -> pl.DataFrame:
     return mine.with_columns(method=pl.lit(name), **columns)
 
 
+def averages(metric: str) -> dict[str, pl.Expr]:
+    """The mean of a metric over seeds, its standard error, and how many seeds there are."""
+    values = pl.col(metric)
+    return {"mean": values.mean(), "se": values.std() / pl.len().sqrt(), "seeds": pl.len()}
+
+
 def means(rows: pl.DataFrame, metric: str, keys: tuple[str, ...]) -> pl.DataFrame:
     """Average a metric over seeds."""
-    error = pl.col(metric).std() / pl.len().sqrt()
-    return (
-        rows.group_by(*keys, maintain_order=True)  # sums depend on the order
-        .agg(pl.col(metric).mean().alias("mean"), error.alias("se"), pl.len().alias("seeds"))
-        .sort(*keys)
-    )
+    groups = rows.group_by(*keys, maintain_order=True)  # sums depend on the order
+    return groups.agg(**averages(metric)).sort(*keys)
 
 
 def by_step(table: pl.DataFrame, metric: str, keys: tuple[str, ...] = ("method",)) -> pl.DataFrame:

@@ -2,7 +2,7 @@
 
 import jax.numpy as jnp
 
-from delightful.agents.control.transitions import Transitions
+from delightful.agents.control.rollout import Transitions
 
 SHAPE = (8, 5)  # time, sequences
 

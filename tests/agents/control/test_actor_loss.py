@@ -7,15 +7,15 @@ import pytest
 from batches import SHAPE, some_transitions
 
 from delightful.agents.control import networks
-from delightful.agents.control.actor_loss import (
+from delightful.agents.control.config import LEAST_WEIGHT, ControlConfig
+from delightful.agents.control.gaussian import Gaussian
+from delightful.agents.control.losses import (
     Samples,
     actor_loss,
     gate_diagnostics,
     sample_actions,
     weight_scale,
 )
-from delightful.agents.control.config import LEAST_WEIGHT, ControlConfig
-from delightful.agents.control.gaussian import Gaussian
 
 METHODS = ("pg", "dg", "ppo", "mpo")
 OPTIONS = {"ppo": {"max_ratio": 3.0}, "dg": {"max_surprisal": 10.0}}

@@ -6,7 +6,7 @@ import pytest
 from batches import some_transitions
 
 from delightful.agents.control.config import ControlConfig
-from delightful.agents.control.critic_loss import (
+from delightful.agents.control.losses import (
     RewardStatistics,
     normalised_rewards,
     update_statistics,

@@ -9,7 +9,7 @@ from delightful.agents.control import replay
 from delightful.agents.control.config import ControlConfig
 from delightful.agents.control.gaussian import policy
 from delightful.agents.control.learner import MEASURED, initial, learn
-from delightful.agents.control.transitions import Transitions
+from delightful.agents.control.rollout import Transitions
 
 METHODS = ("pg", "dg", "ppo", "mpo")
 

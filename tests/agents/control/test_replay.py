@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from delightful.agents.control.replay import add, empty, sample
-from delightful.agents.control.transitions import Transitions
+from delightful.agents.control.rollout import Transitions
 
 CHUNK, ACTORS = 5, 2
 

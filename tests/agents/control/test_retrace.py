@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from delightful.agents.control.retrace import targets
+from delightful.agents.control.losses import retrace
 
 
 def by_definition(q, next_value, reward, discount, log_ratio, trace):
@@ -33,7 +33,7 @@ def batch(seed, length=6, sequences=3):
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 8]), st.floats(0, 1))
 def test_is_its_definition(seed, length, trace):
     arrays = batch(seed, length)
-    found = targets(*map(jnp.asarray, arrays), trace)
+    found = retrace(*map(jnp.asarray, arrays), trace)
     np.testing.assert_allclose(found, by_definition(*arrays, trace), rtol=1e-4, atol=1e-5)
 
 
@@ -41,7 +41,7 @@ def test_on_policy_with_full_traces_it_is_the_discounted_return():
     length, gamma = 5, 0.9
     q, value = jnp.zeros((length, 1)), jnp.zeros((length, 1))
     reward = jnp.arange(1.0, length + 1)[:, None]
-    found = targets(q, value, reward, gamma * jnp.ones_like(q), jnp.zeros_like(q), 1.0)
+    found = retrace(q, value, reward, gamma * jnp.ones_like(q), jnp.zeros_like(q), 1.0)
     returns = [sum(gamma ** (k - t) * (k + 1) for k in range(t, length)) for t in range(length)]
     np.testing.assert_allclose(found[:, 0], returns, rtol=1e-5)
 
@@ -49,14 +49,14 @@ def test_on_policy_with_full_traces_it_is_the_discounted_return():
 def test_nothing_is_learned_from_beyond_an_impossible_step():
     q, value, reward, discount, log_ratio = batch(0)
     log_ratio[3] = -np.inf
-    before = targets(*map(jnp.asarray, (q, value, reward, discount, log_ratio)), 1.0)
+    before = retrace(*map(jnp.asarray, (q, value, reward, discount, log_ratio)), 1.0)
     reward[3:] += 100
-    after = targets(*map(jnp.asarray, (q, value, reward, discount, log_ratio)), 1.0)
+    after = retrace(*map(jnp.asarray, (q, value, reward, discount, log_ratio)), 1.0)
     np.testing.assert_array_equal(before[:3], after[:3])
     assert np.all(np.asarray(after[3:]) != np.asarray(before[3:]))
 
 
 def test_without_traces_it_is_one_step():
     q, value, reward, discount, log_ratio = batch(1)
-    found = targets(*map(jnp.asarray, (q, value, reward, discount, log_ratio)), 0.0)
+    found = retrace(*map(jnp.asarray, (q, value, reward, discount, log_ratio)), 0.0)
     assert found == pytest.approx(reward + discount * value, abs=1e-5)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from delightful.agents.control import rollout
+from delightful.agents.control.config import CHUNK
 from delightful.agents.control.gaussian import policy
-from delightful.agents.control.rollout import Actors
-from delightful.agents.control.transitions import CHUNK, Transitions
+from delightful.agents.control.rollout import Actors, Transitions
 
 
 def joined(*chunks):

@@ -13,9 +13,9 @@ import pytest
 from delightful.agents.control import learner, training
 from delightful.agents.control.actor_process import ActorProcess
 from delightful.agents.control.checkpoints import Checkpoint, CheckpointError, share
+from delightful.agents.control.config import CHUNK
 from delightful.agents.control.serialization import flatten
 from delightful.agents.control.training import train
-from delightful.agents.control.transitions import CHUNK
 from delightful.lab.cells import digest
 from delightful.lab.compiling import use_threads
 from delightful.lab.errors import LabError
@@ -294,4 +294,4 @@ def test_records_must_be_two_chunks_apart(small):
 
 
 def test_an_empty_folder_holds_no_checkpoint(tmp_path):
-    assert not Checkpoint(tmp_path, {}).exists
+    assert Checkpoint(tmp_path, {}).state() == ({}, {})

@@ -14,7 +14,7 @@ from delightful.paper.control.sweep import EXTERNAL
 
 
 def test_what_it_takes_of_ours_cannot_be_changed_for_ours_alone():
-    taken = {field.name for field in dataclasses.fields(sac.Settings)} - {"task", "every", "replay"}
+    taken = {field.name for field in dataclasses.fields(sac.Settings)} - {"task", "every"}
     assert taken == set(SHARED)
     for name in sorted(taken):
         assert getattr(sac.Settings, name) == getattr(ControlConfig(), name)
@@ -24,21 +24,14 @@ def test_what_it_takes_of_ours_cannot_be_changed_for_ours_alone():
     assert {cell.config.episodes for cell in cells} == {2}
 
 
-@pytest.fixture
-def sac_runs():
+def test_a_run_repeats_to_the_byte_and_learns_from_the_start():
     pytest.importorskip("sbx", reason="needs the sac extra")
-    from delightful.paper.control import sac_runs
-
-    return sac_runs
-
-
-def test_a_run_repeats_to_the_byte_and_learns_from_the_start(sac_runs):
     config = SacConfig(task="cartpole:swingup", steps=800, records=2, episodes=1)
-    assert sac_runs.settings(config).random_steps == 160  # or else it would learn nothing
-    first = sac_runs.run(config, np.array([0]))
+    assert sac.settings_of(config).random_steps == 160  # or else it would learn nothing
+    first = sac.run(config, np.array([0]))
     assert list(first["step"]) == [400, 800]
     assert first["deterministic"].shape == (1, 2)
-    again = sac_runs.run(config, np.array([0]))
+    again = sac.run(config, np.array([0]))
     assert {name: values.tobytes() for name, values in again.items()} == {
         name: values.tobytes() for name, values in first.items()
     }

@@ -10,7 +10,6 @@ from delightful.lab.errors import LabError
 from delightful.lab.verdicts import NotMeasuredError
 from delightful.paper.control import public_scores, scores, third_party
 from delightful.paper.control.claims.third_party import tuned
-from delightful.paper.control.figures import baseline
 from delightful.paper.control.figures import third_party as drawn
 from delightful.paper.control.sweep import EXTERNAL
 
@@ -147,9 +146,9 @@ def test_a_baseline_is_drawn_beside_public_scores_of_its_steps(tmp_path, monkeyp
     ]
     path.write_text("\n".join(["algo,task,env_steps,mean", *rows]))
     with style.context():
-        alone = baseline.baseline(table).numbers
+        alone = drawn.baseline(table).numbers
         monkeypatch.setenv("DELIGHTFUL_SCORES", str(path))
-        beside = baseline.baseline(table)
+        beside = drawn.baseline(table)
     assert alone["final"].drop_nulls().to_list() == scores.final(table)["final"].to_list()
     assert beside.numbers["score"].drop_nulls().to_list() == [645.0]
     assert [len(axis.lines) for axis in beside.figure.axes] == [2, 1]

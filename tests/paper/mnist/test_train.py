@@ -10,7 +10,7 @@ import torch
 
 from delightful.diagnostics import diagnose
 from delightful.lab.compiling import OverSeeds
-from delightful.paper.mnist import network, train
+from delightful.paper.mnist import train
 from delightful.paper.mnist.config import MnistConfig, flops, parameters
 from delightful.paper.mnist.data import Mnist, fetch
 
@@ -81,10 +81,10 @@ def test_it_learns_what_can_be_learned() -> None:
 
 
 def test_gradients_are_those_of_pytorch() -> None:
-    layers = network.initial(jax.random.key(3), width=8, layers=2)
+    layers = train.initial(jax.random.key(3), width=8, layers=2)
     images, labels = DATA.train_images[:20], np.asarray(DATA.train_labels[:20]).astype(int)
     right = train.one_hot(jnp.asarray(labels))
-    logits, back = jax.vjp(lambda layers: network.logits(layers, images), layers)
+    logits, back = jax.vjp(lambda layers: train.forward(layers, images), layers)
     log_policy = jax.nn.log_softmax(logits)
     (ours,) = back(train.at_logits(log_policy, right * jnp.exp(log_policy)))
 
@@ -134,7 +134,7 @@ def test_gates_agree_with_the_diagnosis_of_many_draws() -> None:
 @pytest.mark.parametrize("layers", [1, 2, 3])
 def test_sizes_are_those_of_the_network(layers) -> None:
     config = MnistConfig(width=7, layers=layers, batch=1)
-    built = network.initial(jax.random.key(0), 7, layers)
+    built = train.initial(jax.random.key(0), 7, layers)
     assert parameters(config) == sum(p.size for pair in built for p in pair)
     weights = [weight.size for weight, _ in built]
     assert flops(config) == 2 * (3 * sum(weights) - weights[0])

@@ -13,17 +13,13 @@ import threading
 import traceback
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import asdict
 from multiprocessing.connection import Connection
 from typing import Any
 
 import numpy as np
 
-from delightful.agents.control import evaluation
 from delightful.agents.control.config import ControlConfig
-from delightful.agents.control.rollout import RESTART, Actors, Episodes
-from delightful.agents.control.serialization import flatten, from_bytes, to_bytes, unflatten
-from delightful.agents.control.transitions import CHUNK, Transitions
+from delightful.agents.control.rollout import RESTART, Actors, Episodes, Transitions, evaluate
 from delightful.lab.errors import LabError
 from delightful.lab.signals import deaf_to_ctrl_c
 
@@ -39,9 +35,9 @@ class ActorProcess(contextlib.AbstractContextManager["ActorProcess"]):
         """Start the process, to collect `chunk` next, after the actions in `history`."""
         self.config, self.seed, self.restarts = config, seed, 0
         self._done = chunk
-        self._history = [] if history is None else np.split(history, len(history) // CHUNK or 1)
-        self._asked: deque[bytes] = deque()
-        self._started()
+        self._history = [] if history is None else [history]
+        self._asked: deque[tuple[Any, ...]] = deque()
+        self._start()
 
     @property
     def history(self) -> np.ndarray:
@@ -51,26 +47,24 @@ class ActorProcess(contextlib.AbstractContextManager["ActorProcess"]):
 
     def collect(self, weights: Mapping[str, Any] | None) -> None:
         """Request the next chunk, acted by the policy with these weights; None acts uniformly."""
-        facts = {"do": "collect", "random": weights is None}
-        self._ask(to_bytes({} if weights is None else flatten(dict(weights)), facts))
+        self._ask("collect", weights)
 
     def collected(self) -> tuple[Transitions, Episodes]:
         """The requested chunk, and the episodes that ended in it."""
-        arrays, facts = self._answer()
-        transitions = Transitions(**arrays)
+        transitions, episodes = self._answer()
         self._done += 1
-        self._history.append(np.asarray(transitions.action))
+        self._history.append(transitions.action)
         if self._done % RESTART == 0:
             self._history = []
-        return transitions, Episodes(facts["returns"], facts["dropped"])
+        return transitions, episodes
 
     def evaluate(self, record: int, weights: Mapping[str, Any]) -> None:
         """Request the evaluation with this number, of the policy with these weights."""
-        self._ask(to_bytes(flatten(dict(weights)), {"do": "evaluate", "record": record}))
+        self._ask("evaluate", record, weights)
 
     def evaluated(self) -> dict[str, float]:
         """The requested evaluation: `deterministic` and `stochastic` returns, and `dropped`."""
-        return self._answer()[1]
+        return dict(self._answer())
 
     def __exit__(self, *_: object) -> None:
         self._pipe.close()
@@ -80,25 +74,27 @@ class ActorProcess(contextlib.AbstractContextManager["ActorProcess"]):
 
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
-        self._pipe, theirs = context.Pipe()
-        begun = self._done // RESTART * RESTART
-        arguments = (theirs, asdict(self.config), self.seed, begun)
-        with deaf_to_ctrl_c():
-            self._process = context.Process(target=serve, args=arguments, daemon=True)
-            self._process.start()
-        theirs.close()
-        _, facts = self._received()
-        self.observed, self.actions = facts["observed"], facts["actions"]
-        self._pipe.send_bytes(to_bytes({"history": self.history}, {}))
-        for request in self._asked:
-            self._pipe.send_bytes(request)
+        for _ in range(ATTEMPTS):
+            with contextlib.suppress(EOFError, OSError):
+                self._pipe, theirs = context.Pipe()
+                begun = self._done // RESTART * RESTART
+                arguments = (theirs, self.config, self.seed, begun)
+                with deaf_to_ctrl_c():
+                    self._process = context.Process(target=serve, args=arguments, daemon=True)
+                    self._process.start()
+                theirs.close()
+                self.observed, self.actions = self._received()
+                for request in (self.history, *self._asked):
+                    self._pipe.send(request)
+                return
+        raise self._failed()
 
-    def _ask(self, request: bytes) -> None:
+    def _ask(self, *request: Any) -> None:
         self._asked.append(request)
         with contextlib.suppress(OSError):  # a dead process is noticed when its answer is awaited
-            self._pipe.send_bytes(request)
+            self._pipe.send(request)
 
-    def _answer(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    def _answer(self) -> Any:
         for _ in range(ATTEMPTS):
             with contextlib.suppress(EOFError, OSError):
                 answer = self._received()
@@ -110,14 +106,7 @@ class ActorProcess(contextlib.AbstractContextManager["ActorProcess"]):
             reason = f"signal {-code}" if code < 0 else f"exit code {code}"
             message = f"the actors' process died ({reason}) and was started again; nothing is lost"
             print(message, file=sys.stderr)
-            self._started()
-        raise self._failed()
-
-    def _started(self) -> None:
-        for _ in range(ATTEMPTS):
-            with contextlib.suppress(EOFError, OSError):
-                self._start()
-                return
+            self._start()
         raise self._failed()
 
     def _failed(self) -> LabError:
@@ -126,50 +115,41 @@ class ActorProcess(contextlib.AbstractContextManager["ActorProcess"]):
             "(out of memory?); give the same command again to resume from the last checkpoint."
         )
 
-    def _received(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        arrays, facts = from_bytes(self._pipe.recv_bytes())
-        if "error" in facts:
-            raise LabError(facts["error"])
-        return arrays, facts
+    def _received(self) -> Any:
+        answer = self._pipe.recv()
+        if isinstance(answer, LabError):
+            raise answer
+        return answer
 
 
-def serve(pipe: Connection, config: dict[str, Any], seed: int, chunk: int) -> None:
-    """Serve requests until the pipe is closed."""
+def serve(pipe: Connection, config: ControlConfig, seed: int, chunk: int) -> None:
+    """Repeat the actions that are sent first, then serve requests until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        actors = Actors(ControlConfig(**config), seed, chunk)
-        pipe.send_bytes(to_bytes({}, {"observed": actors.observed, "actions": actors.actions}))
-        requests: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        actors = Actors(config, seed, chunk)
+        pipe.send((actors.observed, actors.actions))
+        requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
         threading.Thread(target=_listen, args=(pipe, requests), daemon=True).start()
         history = requests.get()
         if history is not None:
-            actors.restore(from_bytes(history)[0]["history"])
+            actors.restore(history)
         while (request := requests.get()) is not None:
-            pipe.send_bytes(_served(actors, *from_bytes(request)))
+            do, *given = request
+            pipe.send(actors.collect(*given) if do == "collect" else evaluate(config, seed, *given))
     except (BrokenPipeError, ConnectionResetError):  # the learner's process has ended
         return
     except LabError as error:
-        pipe.send_bytes(to_bytes({}, {"error": str(error)}))
+        pipe.send(error)
     except Exception as error:
         traceback.print_exc()
-        pipe.send_bytes(to_bytes({}, {"error": f"{config['task']} failed: {error!r}."}))
+        pipe.send(LabError(f"{config.task} failed: {error!r}."))
 
 
-def _listen(pipe: Connection, requests: "queue.SimpleQueue[bytes | None]") -> None:
+def _listen(pipe: Connection, requests: "queue.SimpleQueue[Any]") -> None:
     """Empty the pipe at once: if both sides sent a large message and neither read, both would block
     for ever."""
     try:
         while True:
-            requests.put(pipe.recv_bytes())
+            requests.put(pipe.recv())
     except (EOFError, OSError):
         requests.put(None)
-
-
-def _served(actors: Actors, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> bytes:
-    weights = unflatten(arrays)
-    if facts["do"] == "evaluate":
-        found = evaluation.evaluate(actors.config, actors.seed, facts["record"], weights)
-        names = ("deterministic", "stochastic", "dropped")
-        return to_bytes({}, dict(zip(names, found, strict=True)))
-    transitions, episodes = actors.collect(None if facts["random"] else weights)
-    return to_bytes(transitions._asdict(), episodes._asdict())

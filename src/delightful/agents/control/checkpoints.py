@@ -8,6 +8,7 @@ Only new transitions are written each time. A damaged file is named in an error 
 replay buffer of a finished run is kept, so that the run can be extended.
 """
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,13 +18,12 @@ from typing import Any
 import numpy as np
 
 from delightful.agents.control.config import ControlConfig
+from delightful.agents.control.rollout import Transitions
 from delightful.agents.control.serialization import from_bytes, to_bytes
-from delightful.agents.control.transitions import Transitions
 from delightful.lab.errors import LabError
 from delightful.lab.store import sealed, unsealed, write_whole, writing
 
 VERSION = 2
-_LENGTH = ("steps", "records")  # the config's fields that an extended run changes
 
 
 class CheckpointError(LabError):
@@ -36,21 +36,15 @@ class Checkpoint:
     def __init__(self, folder: Path, run: Mapping[str, Any], *, extend: bool = False) -> None:
         """Open a folder, which may be empty; `extend` accepts the same run with fewer steps."""
         self.folder, self._run = folder, dict(run)
-        self._pieces: list[dict[str, Any]] = []  # of replay: first and last chunk, file, SHA-256
-        self._state: dict[str, Any] = {}
-        entry = read_entry(folder)
-        if entry:
+        entry = read_entry(folder) or {"state": {}, "replay": []}
+        self._state = entry["state"]
+        self._pieces = entry["replay"]  # the first and last chunk of each, its file and SHA-256
+        if self._state:
             self._check_run(entry["run"], extend)
-            self._state, self._pieces = entry["state"], entry["replay"]
-
-    @property
-    def exists(self) -> bool:
-        """Whether there is a state to resume from."""
-        return bool(self._state)
 
     def state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """The arrays and the metadata that were written last."""
-        return self._loaded(self._state)
+        """The arrays and the metadata that were written last; empty if nothing was."""
+        return self._loaded(self._state) if self._state else ({}, {})
 
     def replayed(self) -> Iterator[Transitions]:
         """The transitions that are kept, oldest first."""
@@ -81,22 +75,22 @@ class Checkpoint:
             write_whole(self.folder / "checkpoint.json", sealed(entry))
         self._state, self._pieces = state, pieces
         needed = {state["file"], *(piece["file"] for piece in pieces)}
-        for kind in ("state", "replay"):
-            for pattern in (f"{kind}-*.safetensors", f".{kind}-*.tmp"):
-                for path in self.folder.glob(pattern):
-                    if path.name not in needed:
-                        path.unlink(missing_ok=True)
+        ours = ("state-*.safetensors", "replay-*.safetensors", ".state-*.tmp", ".replay-*.tmp")
+        for path in (path for pattern in ours for path in self.folder.glob(pattern)):
+            if path.name not in needed:
+                path.unlink(missing_ok=True)
 
     def _write(self, name: str, data: bytes) -> dict[str, Any]:
         write_whole(self.folder / name, data)
         return {"file": name, "sha256": hashlib.sha256(data).hexdigest()}
 
     def _check_run(self, stored: Mapping[str, Any], extend: bool) -> None:
-        ours, theirs = self._run, dict(stored)
+        theirs, ours = ({**run, **run["config"], "config": None} for run in (stored, self._run))
         if theirs == ours:
             return
-        if _without_length(theirs) == _without_length(ours):
-            before, now = (run["config"]["steps"] for run in (theirs, ours))
+        names = [name for name in theirs if theirs[name] != ours.get(name)]
+        if theirs.keys() == ours.keys() and {*names} <= {"steps", "records"}:
+            before, now = theirs["steps"], ours["steps"]
             if extend and now > before:
                 return
             if now != before:
@@ -104,9 +98,8 @@ class Checkpoint:
                     f"{self.folder} holds this run over {before:,} steps, not {now:,}: give "
                     f"--steps {before}, or --extend and more steps, or another --out."
                 )
-        raise CheckpointError(
-            f"{self.folder} holds another run ({_differences(theirs, ours)}): give another --out."
-        )
+        other = ", ".join(f"{name} {theirs[name]}" for name in names[:3]) or "with other fields"
+        raise CheckpointError(f"{self.folder} holds another run ({other}): give another --out.")
 
     def _loaded(self, entry: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         path = self.folder / entry["file"]
@@ -141,16 +134,13 @@ def read_entry(folder: Path) -> dict[str, Any] | None:
 
 def share(config: ControlConfig, seeds: np.ndarray, folder: Path) -> float:
     """The fraction of these runs that is done, by their checkpoints in a cell's folder."""
-    done = [_chunks(folder / str(seed) / "checkpoint.json") for seed in seeds]
-    return sum(done) / len(done) / config.chunks
-
-
-def _chunks(path: Path) -> int:
-    """Enough for an estimate: damage is reported when the run is resumed."""
-    try:
-        return int(json.loads(path.read_bytes())["state"]["chunk"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return 0
+    done = 0
+    for seed in seeds:
+        # Damage is reported when the run is resumed.
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            entry = json.loads((folder / str(seed) / "checkpoint.json").read_bytes())
+            done += int(entry["state"]["chunk"])
+    return done / len(seeds) / config.chunks
 
 
 _REMEDY = "put the file back, or give another --out to start anew"
@@ -158,13 +148,3 @@ _REMEDY = "put the file back, or give another --out to start anew"
 
 def _damaged(path: Path) -> CheckpointError:
     return CheckpointError(f"{path} is damaged and was not read: {_REMEDY}.")
-
-
-def _without_length(run: Mapping[str, Any]) -> dict[str, Any]:
-    return {**run, "config": {**run.get("config", {}), **dict.fromkeys(_LENGTH)}}
-
-
-def _differences(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
-    flat = [{**run, **run.get("config", {})} for run in (theirs, ours)]
-    names = [n for n in flat[0] if n != "config" and flat[0][n] != flat[1].get(n)]
-    return ", ".join(f"{name} {flat[0][name]}" for name in names[:3]) or "with other fields"

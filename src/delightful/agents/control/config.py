@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from delightful.agents.control.tasks import check_name
-from delightful.agents.control.transitions import CHUNK
-from delightful.lab.config import chosen, require, stated
+from delightful.lab.config import at_least, chosen, require, stated
 
+CHUNK = 91  # steps that actors collect at a time; a suite's episode and its reset are eleven chunks
 EVALUATED_EVERY = 10_000  # environment steps, by `delightful train`
 VERSION = 2  # of the program: raise it when the numbers of a run change
 SURPRISALS = ("density", "mode")
@@ -72,28 +72,17 @@ class ControlConfig:
     episodes: int = chosen(4, "per evaluation, of the mean action; and as many of sampled actions")
 
     @property
-    def sequences(self) -> int:
-        """Replayed sequences of a batch."""
-        return self.batch // self.length
-
-    @property
     def chunks(self) -> int:
         """Chunks that the actors collect in a run."""
         return -(-self.steps // (CHUNK * self.actors))
 
-    @property
-    def interval(self) -> int:
-        """Environment steps between evaluations."""
-        return self.steps // self.records
-
     def check(self) -> None:
         """Raise ValueError, or LabError for an unknown task, if the values do not make a run."""
         check_name(self.task)
-        for name in ("actors", "width", "target_period", "length", "every", "records", "episodes"):
-            require(getattr(self, name) >= 1, f"{name} must be at least 1", getattr(self, name))
-        paired = self.draws >= 4 and self.draws % 2 == 0
+        at_least(1, self, "actors", "width", "target_period", "length", "every")
+        at_least(1, self, "records", "episodes")
         rule = "draws must be even and at least 4: a single pair gives no gradient of the deviation"
-        require(paired, rule, self.draws)
+        require(self.draws >= 4 and self.draws % 2 == 0, rule, self.draws)
         split = self.batch >= 1 and self.batch % self.length == 0
         require(split, "length must divide batch", f"{self.length}, {self.batch}")
         for name in ("learning_rate", "max_surprisal", "max_ratio"):
@@ -102,12 +91,10 @@ class ControlConfig:
             value = getattr(self, name)
             require(0 <= value <= 1, f"{name} must lie between 0 and 1", value)
         require(0 <= self.discount < 1, "discount must be at least 0 and below 1", self.discount)
-        for name in ("kl", "kl_deviation"):
-            require(getattr(self, name) >= 0, f"{name} must be at least 0", getattr(self, name))
-        deviations = (self.least_deviation, self.deviation, self.most_deviation)
-        ordered = 0 < deviations[0] < deviations[1] < deviations[2]
+        at_least(0, self, "kl", "kl_deviation")
+        least, initial, most = self.least_deviation, self.deviation, self.most_deviation
         rule = "least_deviation, deviation and most_deviation must rise, from above 0"
-        require(ordered, rule, ", ".join(map(str, deviations)))
+        require(0 < least < initial < most, rule, f"{least}, {initial}, {most}")
         known = self.surprisal in SURPRISALS
         require(known, f"surprisal must be one of {', '.join(SURPRISALS)}", self.surprisal)
         divides = self.steps >= 1 and self.steps % self.records == 0
@@ -118,9 +105,7 @@ class ControlConfig:
         require(apart, rule, f"{self.records} in {self.steps} steps")
         room = self.replay >= max(chunk, 2 * self.length * self.actors)
         require(room, f"replay must hold a chunk of {chunk} steps and sequences", self.replay)
-        learns = self.steps > self.random_steps
         rule = "steps must be more than random_steps, before which nothing is learned"
-        require(learns, rule, f"{self.steps}, {self.random_steps}")
-        enough = self.random_steps >= self.actors * (self.length + 1)
+        require(self.steps > self.random_steps, rule, f"{self.steps}, {self.random_steps}")
         rule = "random_steps must fill a sequence of every actor"
-        require(enough, rule, self.random_steps)
+        require(self.random_steps >= self.actors * (self.length + 1), rule, self.random_steps)

@@ -10,9 +10,6 @@ from delightful.agents.control.config import ControlConfig
 
 Weights = dict[str, Any]
 
-_LOG_2PI = float(np.log(2 * np.pi))
-_EPSILON = 1e-6
-
 
 class Gaussian(NamedTuple):
     """A diagonal Gaussian over actions at each state; the last axis is the action's."""
@@ -26,7 +23,7 @@ class Gaussian(NamedTuple):
         if action.ndim > mean.ndim:
             mean, deviation = mean[..., None, :], deviation[..., None, :]
         scaled = (action - mean) / deviation
-        return xp.sum(-0.5 * scaled**2 - xp.log(deviation) - 0.5 * _LOG_2PI, axis=-1)
+        return xp.sum(-0.5 * scaled**2 - xp.log(deviation) - 0.5 * math.log(2 * math.pi), axis=-1)
 
 
 def policy(config: ControlConfig, actor: Weights, observation: Any) -> Gaussian:
@@ -71,7 +68,7 @@ def product(x: Any, matrix: Any) -> Any:
 def tanh_layer_norm(xp: Any, norm: Weights, x: Any) -> Any:
     """tanh(LayerNorm(x)): observations come in any units, and every feature stays bounded."""
     centred = x - xp.mean(x, axis=-1, keepdims=True)
-    size = xp.sqrt(xp.mean(centred**2, axis=-1, keepdims=True) + _EPSILON)
+    size = xp.sqrt(xp.mean(centred**2, axis=-1, keepdims=True) + 1e-6)
     return xp.tanh(centred / size * norm["scale"] + norm["offset"])
 
 

@@ -12,15 +12,8 @@ import jax
 import jax.numpy as jnp
 
 from delightful.agents import adam
-from delightful.agents.control import networks, replay
-from delightful.agents.control.actor_loss import actor_loss, sample_actions
+from delightful.agents.control import losses, networks, replay
 from delightful.agents.control.config import ControlConfig
-from delightful.agents.control.critic_loss import (
-    RewardStatistics,
-    critic_loss,
-    retrace_targets,
-    update_statistics,
-)
 from delightful.agents.control.gaussian import Weights, policy
 from delightful.lab.compiling import separate
 
@@ -40,7 +33,7 @@ class Learner(NamedTuple):
     target_critic: Weights
     actor_optimiser: adam.Adam
     critic_optimiser: adam.Adam
-    rewards: RewardStatistics
+    rewards: losses.RewardStatistics
     steps: jax.Array
 
 
@@ -51,7 +44,7 @@ def initial(config: ControlConfig, seed: int, observed: int, actions: int) -> Le
     critic = networks.initial_critic(for_critic, config, observed, actions)
     targets: tuple[Weights, Weights] = jax.tree.map(jnp.copy, (actor, critic))
     optimisers = (adam.start(actor), adam.start(critic))
-    rewards = RewardStatistics(jnp.zeros(()), jnp.zeros(()))
+    rewards = losses.RewardStatistics(jnp.zeros(()), jnp.zeros(()))
     return Learner(actor, critic, *targets, *optimisers, rewards, jnp.zeros((), jnp.int32))
 
 
@@ -59,10 +52,8 @@ def learn(
     config: ControlConfig, learner: Learner, memory: replay.Replay, seed: int, count: int
 ) -> tuple[Learner, dict[str, jax.Array]]:
     """The learner after `count` steps, and the mean of each diagnostic over them."""
-    learned: tuple[Learner, dict[str, jax.Array]] = _learn(
-        *separate(config), learner, memory, seed, count
-    )
-    return learned
+    after, means = _learn(*separate(config), learner, memory, seed, count)
+    return after, means
 
 
 @partial(jax.jit, static_argnums=(0, 1))
@@ -101,27 +92,24 @@ def step(
     memory: replay.Replay,
     key: jax.Array,
 ) -> tuple[Learner, dict[str, jax.Array]]:
-    """One update of critic and actor from a batch of replayed sequences, and its diagnostics.
-
-    `options` are the method's own hyperparameters.
-    """
+    """One update of critic and actor from a batch of replayed sequences, and its diagnostics."""
     pick, sampling = jax.random.split(key)
-    transitions = replay.sample(memory, pick, config.sequences, config.length)
-    rewards = update_statistics(config, learner.rewards, transitions, learner.steps)
+    transitions = replay.sample(memory, pick, config.batch // config.length, config.length)
+    rewards = losses.update_statistics(config, learner.rewards, transitions, learner.steps)
     observation = transitions.observation
     current, backward = jax.vjp(lambda actor: policy(config, actor, observation), learner.actor)
-    samples = sample_actions(config, learner.target_critic, observation, current, sampling)
+    samples = losses.sample_actions(config, learner.target_critic, observation, current, sampling)
 
-    values, trace = retrace_targets(
+    values, trace = losses.retrace_targets(
         config, learner.target_critic, rewards, transitions, current, samples
     )
-    error, gradient = jax.value_and_grad(critic_loss)(learner.critic, transitions, values)
+    error, gradient = jax.value_and_grad(losses.critic_loss)(learner.critic, transitions, values)
     (critic, critic_optimiser), critic_skipped = _descend(
         config, learner.critic, gradient, learner.critic_optimiser
     )
 
     target_policy = policy(config, learner.target_actor, observation[:-1])
-    along, seen = jax.grad(partial(actor_loss, config, options), has_aux=True)(
+    along, seen = jax.grad(partial(losses.actor_loss, config, options), has_aux=True)(
         current, target_policy, transitions, samples
     )
     (actor, actor_optimiser), actor_skipped = _descend(

@@ -58,15 +58,6 @@ class Policy:
         Raises:
             ValueError: if the observation has another size, or is not finite.
         """
-        policy = gaussian.policy(self.config, self.weights, self._joined(observation))
-        action = policy.mean
-        if rng is not None:
-            noise = rng.standard_normal(action.shape, dtype=np.float32)
-            action = action + policy.deviation * noise
-        clipped: np.ndarray = np.clip(action, -1, 1)
-        return clipped
-
-    def _joined(self, observation: np.ndarray | Mapping[str, Any]) -> np.ndarray:
         if isinstance(observation, Mapping):
             parts = [np.ravel(observation[name]) for name in sorted(observation)]
             observation = np.concatenate(parts) if parts else np.zeros(0)
@@ -78,7 +69,12 @@ class Policy:
             )
         if not np.isfinite(vector).all():
             raise ValueError(f"the observation of {self.task} has NaN or infinity in it")
-        return vector
+        policy = gaussian.policy(self.config, self.weights, vector)
+        action = policy.mean
+        if rng is not None:
+            noise = rng.standard_normal(action.shape, dtype=np.float32)
+            action = action + policy.deviation * noise
+        return np.asarray(np.clip(action, -1, 1))
 
 
 def policy_bytes(policy: Policy) -> bytes:

@@ -3,8 +3,6 @@
 Films are made in a process of their own: MuJoCo chooses its OpenGL once per process.
 """
 
-import itertools
-import json
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator
@@ -17,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from delightful.agents.control.environments import Task, make_task
-from delightful.agents.control.evaluation import LONGEST
 from delightful.agents.control.policy import Policy
+from delightful.agents.control.rollout import LONGEST
 from delightful.agents.control.tasks import GYM
 from delightful.lab.errors import LabError, install
 
@@ -51,8 +49,7 @@ def play(policy: Policy, seed: int, episodes: int = 1) -> list[float]:
 
 def render(policy: Policy, seed: int, path: Path, episodes: int = 1) -> list[float]:
     """The same as `play`, filmed to an mp4 file, which is written whole or not at all."""
-    returns: list[float] = _in_own_process(_film, policy, seed, path, episodes)
-    return returns
+    return list(_in_own_process(_film, policy, seed, path, episodes))
 
 
 def _rewards(task: Task, policy: Policy) -> Iterator[float]:
@@ -67,20 +64,30 @@ def _rewards(task: Task, policy: Policy) -> Iterator[float]:
 
 
 def _film(policy: Policy, seed: int, path: Path, episodes: int) -> list[float]:
+    import imageio_ffmpeg
+
     task = make_task(policy.task, seed, render=True)
     every = max(1, round(task.steps_per_second / FRAMES))
-    returns: list[float] = []
-
-    def frames() -> Iterator[np.ndarray]:
-        for _ in range(episodes):
-            total = 0.0
+    settings = {"fps": task.steps_per_second / every, "codec": "libx264", "quality": 7}
+    unfinished = path.with_name(f".{path.stem}.{os.getpid()}.mp4")
+    writer: Any = None
+    returns = [0.0] * episodes
+    try:
+        for episode in range(episodes):
             for i, reward in enumerate(_rewards(task, policy)):
-                total += reward
+                returns[episode] += reward
                 if i % every == 0:
-                    yield task.image(SIZE)
-            returns.append(total)
-
-    _write(path, frames(), task.steps_per_second / every)
+                    frame = np.ascontiguousarray(task.image(SIZE))
+                    if writer is None:
+                        writer = imageio_ffmpeg.write_frames(
+                            str(unfinished), frame.shape[1::-1], macro_block_size=2, **settings
+                        )
+                        writer.send(None)
+                    writer.send(frame)
+        writer.close()
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
     return returns
 
 
@@ -90,42 +97,23 @@ def _draw_one(task: str) -> None:
         one.reset()
         one.image(SIZE)
     except Exception as error:
-        advice = "" if task.startswith(GYM) else _OPENGL
-        raise LabError(f"{str(error) or repr(error)}{advice}") from None
-
-
-_OPENGL = (
-    ". MuJoCo needs an OpenGL that draws without a window, "
-    "as `apt-get install libegl1 libgl1` brings, or MUJOCO_GL=osmesa with libosmesa6"
-)
-
-
-def _write(path: Path, frames: Iterator[np.ndarray], per_second: float) -> None:
-    import imageio_ffmpeg
-
-    unfinished = path.with_name(f".{path.stem}.{os.getpid()}.mp4")
-    first = next(frames)
-    settings = {"fps": per_second, "codec": "libx264", "quality": 7, "macro_block_size": 2}
-    writer = imageio_ffmpeg.write_frames(str(unfinished), first.shape[1::-1], **settings)
-    try:
-        writer.send(None)
-        for frame in itertools.chain([first], frames):
-            writer.send(np.ascontiguousarray(frame))
-        writer.close()
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+        advice = (
+            ". MuJoCo needs an OpenGL that draws without a window, "
+            "as `apt-get install libegl1 libgl1` brings, or MUJOCO_GL=osmesa with libosmesa6"
+        )
+        said = str(error) or repr(error)
+        raise LabError(said if task.startswith(GYM) else said + advice) from None
 
 
 def _in_own_process(function: Callable[..., Any], *given: Any) -> Any:
-    """What `function` returns, as JSON can hold it; a LabError if it fails or its process dies."""
+    """What `function` returns; a LabError if it fails or its process dies."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_serve, args=(theirs, function, *given))
     process.start()
     theirs.close()
     try:
-        answer = json.loads(ours.recv_bytes())
+        answer = ours.recv()
     except EOFError:
         process.join()
         answer = {"error": f"its process ended with {process.exitcode}"}
@@ -141,5 +129,5 @@ def _serve(pipe: Connection, function: Callable[..., Any], *given: Any) -> None:
         answer = {"result": function(*given)}
     except Exception as error:
         answer = {"error": " ".join((str(error) or repr(error)).split()).rstrip(".")}
-    pipe.send_bytes(json.dumps(answer).encode())
+    pipe.send(answer)
     os._exit(0)  # EGL's own clean-up as Python ends may crash, after all is done

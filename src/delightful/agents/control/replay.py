@@ -5,7 +5,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from delightful.agents.control.transitions import Transitions
+from delightful.agents.control.rollout import Transitions
 
 
 class Replay(NamedTuple):

@@ -1,4 +1,4 @@
-"""Actors: a chunk of environment steps with one policy.
+"""Acting with one policy: chunks of environment steps to learn from, whole episodes to evaluate.
 
 NumPy only: at four observations a step, calling a compiled program costs more than it computes.
 All random numbers derive from the run's seed and the chunk's number, so that a chunk can be
@@ -6,21 +6,31 @@ collected again.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from delightful.agents.control import environments
-from delightful.agents.control.config import ControlConfig
-from delightful.agents.control.environments import VectorEnvironment
+from delightful.agents.control.config import CHUNK, ControlConfig
 from delightful.agents.control.gaussian import policy
-from delightful.agents.control.transitions import CHUNK, Transitions
 
 RESTART = 275  # chunks, 25 episodes of the suite, after which environments are made anew
+LONGEST = 10_000  # steps after which an episode is cut: those of lqr have no limit of their own
 
-Act = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
-"""Observations -> actions and their log-densities."""
+
+class Transitions(NamedTuple):
+    """Transitions of several actors: arrays with time first, then actors.
+
+    An episode's last observation has an entry of its own, at which nothing was done: `valid` is 0,
+    and the next entry begins another episode.
+    """
+
+    observation: Any  # arrays of NumPy's or of JAX
+    action: Any  # as sampled; the environment clips it to [−1, 1]
+    log_prob: Any  # of the action, under the policy that acted
+    reward: Any
+    discount: Any  # 0 where the task terminated, 1 elsewhere, time limits included
+    valid: Any
 
 
 class Episodes(NamedTuple):
@@ -30,27 +40,12 @@ class Episodes(NamedTuple):
     dropped: int
 
 
-def generator(*numbers: int) -> np.random.Generator:
-    """The random numbers that belong to these numbers, such as a seed and a chunk."""
-    return np.random.default_rng(list(numbers))
-
-
-def _repeated(actions: np.ndarray) -> Act:
-    """Act as before, (steps, actors, actions), whatever is observed."""
-    steps = iter(actions)
-    return lambda observation: (next(steps), np.zeros(len(observation), np.float32))
-
-
-@dataclass
 class Actors:
     """The environments of a run, and where each is in its episode."""
 
-    config: ControlConfig
-    seed: int
-    chunk: int = 0  # the next one
-    _environments: VectorEnvironment = field(init=False)
-
-    def __post_init__(self) -> None:
+    def __init__(self, config: ControlConfig, seed: int, chunk: int = 0) -> None:
+        """Make the environments, to collect `chunk` next."""
+        self.config, self.seed, self.chunk = config, seed, chunk
         self._begin()
 
     def _begin(self) -> None:
@@ -59,24 +54,23 @@ class Actors:
         A seed and the actions since are then the environments' whole state, also for simulators
         whose state cannot be read.
         """
-        rng = generator(self.seed, 1, self.chunk // RESTART)
-        self._environments = environments.make(
-            self.config.task, self.config.actors, int(rng.integers(2**31))
-        )
+        count = self.config.actors
+        rng = np.random.default_rng([self.seed, 1, self.chunk // RESTART])
+        self._environments = environments.make(self.config.task, count, int(rng.integers(2**31)))
         self.observed, self.actions = self._environments.observed, self._environments.actions
         self._observation = self._environments.reset()
-        count = self.config.actors
         self._over = np.zeros(count, bool)  # whether the observation is an episode's last
         self._returns = np.zeros(count)
 
     def restore(self, actions: np.ndarray) -> None:
         """Repeat all actions since the environments were made, (steps, actors, actions)."""
-        for part in actions.reshape(-1, CHUNK, *actions.shape[1:]):
-            self._collect(_repeated(part))
+        steps = iter(actions)
+        for _ in range(len(actions) // CHUNK):
+            self._collect(lambda seen: (next(steps), np.zeros(len(seen), np.float32)))
 
     def collect(self, weights: Mapping[str, Any] | None) -> tuple[Transitions, Episodes]:
         """Collect the next chunk with the policy of these weights, or uniformly without any."""
-        rng = generator(self.seed, 2, self.chunk)
+        rng = np.random.default_rng([self.seed, 2, self.chunk])
 
         def act(observation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             shape = (len(observation), self.actions)
@@ -89,7 +83,10 @@ class Actors:
 
         return self._collect(act)
 
-    def _collect(self, act: Act) -> tuple[Transitions, Episodes]:
+    def _collect(
+        self, act: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+    ) -> tuple[Transitions, Episodes]:
+        """A chunk of steps; `act` gives actions and their log-densities at observations."""
         if self.chunk % RESTART == 0 and self.chunk:
             self._begin()
         steps: list[Transitions] = []
@@ -97,17 +94,16 @@ class Actors:
         dropped = 0
         for _ in range(CHUNK):
             action, log_prob = act(self._observation)
-            step = self._environments.step(action)
-            diverged = ~(np.isfinite(step.reward) & np.isfinite(step.observation).all(axis=1))
+            observation, reward, terminated, truncated = self._environments.step(action)
+            diverged = ~(np.isfinite(reward) & np.isfinite(observation).all(axis=1))
             valid = ~self._over & ~diverged
-            reward = np.where(valid, step.reward, 0)
-            observation = step.observation
+            reward = np.where(valid, reward, 0)
             for i in np.flatnonzero(diverged):
                 observation[i] = self._environments.reset_one(int(i))
             given = (self._observation, action, log_prob)
-            steps.append(Transitions(*given, reward, ~step.terminated, valid))
+            steps.append(Transitions(*given, reward, ~terminated, valid))
             self._observation = observation
-            self._over = (step.terminated | step.truncated) & ~diverged
+            self._over = (terminated | truncated) & ~diverged
             self._returns += reward
             returns += self._returns[self._over].tolist()
             dropped += int(diverged.sum())
@@ -117,3 +113,45 @@ class Actors:
         if self.chunk % RESTART == 0:  # what would have followed the last transition is never seen
             found.valid[-1] = 0
         return found, Episodes(returns, dropped)
+
+
+def evaluate(
+    config: ControlConfig, seed: int, record: int, weights: Mapping[str, Any]
+) -> dict[str, float]:
+    """Mean returns, `deterministic` and `stochastic`; `dropped` counts the episodes with NaN."""
+    rng = np.random.default_rng([seed, 3, record])
+    half = config.episodes
+    evaluated = environments.make(config.task, 2 * half, int(rng.integers(2**31)))
+
+    def act(observation: np.ndarray) -> np.ndarray:
+        now = policy(config, dict(weights), observation)
+        noise = rng.standard_normal(now.mean.shape, dtype=np.float32)
+        noise[:half] = 0
+        return np.asarray(now.mean + now.deviation * noise)
+
+    total, finite = episode_returns(evaluated, act)
+    mean, sampled = map(mean_return, np.split(total, 2), np.split(finite, 2))
+    return {"deterministic": mean, "stochastic": sampled, "dropped": int((~finite).sum())}
+
+
+def episode_returns(
+    evaluated: environments.VectorEnvironment, act: Callable[[np.ndarray], np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """The return of one episode in each environment, and which stayed finite: NaN ends one."""
+    seen = evaluated.reset()
+    running, finite, total = np.ones(len(seen), bool), np.ones(len(seen), bool), np.zeros(len(seen))
+    for _ in range(LONGEST):
+        seen, reward, terminated, truncated = evaluated.step(act(seen))
+        diverged = ~(np.isfinite(reward) & np.isfinite(seen).all(axis=1))
+        seen = np.where(diverged[:, None], 0, seen)
+        total += np.where(running & ~diverged, reward, 0)
+        finite &= ~(running & diverged)
+        running &= ~(terminated | truncated | diverged)
+        if not running.any():
+            break
+    return total, finite
+
+
+def mean_return(total: np.ndarray, finite: np.ndarray) -> float:
+    """Mean over the episodes that stayed finite; if none did, over all, up to where NaN came."""
+    return float(total[finite].mean() if finite.any() else total.mean())

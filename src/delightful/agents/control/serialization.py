@@ -1,4 +1,4 @@
-"""Arrays and JSON metadata as safetensors bytes: policy files, checkpoints, messages to actors."""
+"""Arrays and JSON metadata as safetensors bytes: policy files and checkpoints."""
 
 import json
 from collections.abc import Mapping
@@ -14,8 +14,7 @@ def to_bytes(arrays: Mapping[str, np.ndarray], metadata: Mapping[str, Any]) -> b
     from safetensors.numpy import save
 
     dense = {name: np.asarray(array, order="C") for name, array in arrays.items()}
-    data: bytes = save(dense, {_KEY: json.dumps(metadata, allow_nan=False)})
-    return data
+    return bytes(save(dense, {_KEY: json.dumps(metadata, allow_nan=False)}))
 
 
 def from_bytes(data: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
@@ -57,16 +56,15 @@ def unflatten(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
     return tree
 
 
-def unflatten_like(tree: Any, arrays: Mapping[str, np.ndarray], prefix: str = "") -> Any:
-    """A tree of the same structure, shapes and dtypes as `tree`, with the arrays at its paths."""
-    if isinstance(tree, dict):
-        return {
-            name: unflatten_like(part, arrays, f"{prefix}/{name}" if prefix else name)
-            for name, part in tree.items()
-        }
-    if hasattr(tree, "_asdict"):
-        return type(tree)(**unflatten_like(tree._asdict(), arrays, prefix))
-    array = arrays[prefix]
-    if array.shape != tree.shape or array.dtype != tree.dtype:
-        raise ValueError(f"{prefix} is {array.dtype}{array.shape}, not {tree.dtype}{tree.shape}")
-    return array
+def unflatten_like(tree: Any, arrays: Mapping[str, np.ndarray]) -> Any:
+    """A JAX tree of the same structure, shapes and dtypes, with the arrays at its paths."""
+    import jax
+
+    def stored(path: Any, like: Any) -> np.ndarray:
+        name = jax.tree_util.keystr(path, simple=True, separator="/")
+        array = arrays[name]
+        if array.shape != like.shape or array.dtype != like.dtype:
+            raise ValueError(f"{name} is {array.dtype}{array.shape}, not {like.dtype}{like.shape}")
+        return array
+
+    return jax.tree_util.tree_map_with_path(stored, tree)

@@ -21,7 +21,17 @@ class TensorBoard:
 
         The file of an earlier command is then removed, so that no record is shown twice.
         """
-        self._writer = self._writer or self._open()
+        if self._writer is None:
+            from tensorboardX import SummaryWriter
+
+            with writing(self._folder):
+                self._folder.mkdir(parents=True, exist_ok=True)
+                for earlier in self._folder.glob(f"events.out.tfevents.*{SUFFIX}"):
+                    earlier.unlink()
+                # Its thread ends when the disk is full: a queue without a bound then blocks nobody.
+                self._writer = SummaryWriter(
+                    str(self._folder), max_queue=0, flush_secs=10, filename_suffix=SUFFIX
+                )
         for record in records:
             for name, value in record.items():
                 if name != "step":
@@ -32,15 +42,3 @@ class TensorBoard:
         if self._writer is not None:
             with writing(self._folder):
                 self._writer.close()
-
-    def _open(self) -> Any:
-        from tensorboardX import SummaryWriter
-
-        with writing(self._folder):
-            self._folder.mkdir(parents=True, exist_ok=True)
-            for earlier in self._folder.glob(f"events.out.tfevents.*{SUFFIX}"):
-                earlier.unlink()
-            # Its thread ends when the disk is full: a queue without a bound then blocks nobody.
-            return SummaryWriter(
-                str(self._folder), max_queue=0, flush_secs=10, filename_suffix=SUFFIX
-            )

@@ -19,11 +19,10 @@ from delightful.agents.control import environments, replay
 from delightful.agents.control import learner as learning
 from delightful.agents.control.actor_process import ActorProcess
 from delightful.agents.control.checkpoints import Checkpoint
-from delightful.agents.control.config import VERSION, ControlConfig
+from delightful.agents.control.config import CHUNK, VERSION, ControlConfig
 from delightful.agents.control.gaussian import Weights
-from delightful.agents.control.rollout import Episodes
+from delightful.agents.control.rollout import Episodes, Transitions
 from delightful.agents.control.serialization import flatten, unflatten, unflatten_like
-from delightful.agents.control.transitions import CHUNK, Transitions
 from delightful.lab.compiling import threads
 from delightful.lab.errors import BrokenRunError
 
@@ -69,66 +68,54 @@ class Window:
 
 
 @dataclass
-class Run:
-    """A run's state after `chunk` chunks; a checkpoint holds this and the replay buffer."""
-
-    learner: learning.Learner
-    acting: Weights | None  # of the policy that collects the next chunk; None is uniform
-    chunk: int = 0
-    window: Window = field(default_factory=Window)
-    records: list[Record] = field(default_factory=list)
-
-
-@dataclass
 class Session:
-    """A run in progress: its state, its replay buffer, and actors collecting the next chunk."""
+    """A run in progress, and actors collecting its next chunk; a checkpoint holds all the rest."""
 
     config: ControlConfig
     seed: int
-    run: Run
-    memory: replay.Replay
     actors: ActorProcess
+    learner: learning.Learner
+    memory: replay.Replay
+    acting: Weights | None = None  # of the policy that collects the next chunk; None is uniform
+    chunk: int = 0  # how many were learned from
+    window: Window = field(default_factory=Window)
+    records: list[Record] = field(default_factory=list)
 
     def advance(self, *, last: bool = False) -> Transitions:
         """Learn from the collected chunk and return it; the next is collected meanwhile."""
-        config, run = self.config, self.run
+        config = self.config
         transitions, episodes = self.actors.collected()
-        run.chunk += 1
-        random = _step(config, run.chunk) <= config.random_steps
-        run.acting = None if random else weights(run.learner)
+        self.chunk += 1
+        random = _step(config, self.chunk) <= config.random_steps
+        self.acting = None if random else weights(self.learner)
         if not last:
-            self.actors.collect(run.acting)
+            self.actors.collect(self.acting)
         self.memory = replay.add(self.memory, transitions)
-        updates = _updates(config, run.chunk) - _updates(config, run.chunk - 1)
-        run.learner, means = learning.learn(config, run.learner, self.memory, self.seed, updates)
-        run.window.add(episodes, updates, means)
+        updates = _updates(config, self.chunk) - _updates(config, self.chunk - 1)
+        self.learner, means = learning.learn(config, self.learner, self.memory, self.seed, updates)
+        self.window.add(episodes, updates, means)
         return transitions
-
-    def progress(self, awaited: bool) -> Progress:
-        """How far it is; `awaited` if the last record's evaluation is still to come."""
-        returns, records = self.run.window.returns, self.run.records
-        training = sum(returns) / len(returns) if returns else None
-        step = min(_step(self.config, self.run.chunk), self.config.steps)
-        return Progress(step, training, records[:-1] if awaited else records, self.actors.restarts)
 
 
 def begin(
     config: ControlConfig, seed: int, actors: ActorProcess, checkpoint: Checkpoint | None = None
 ) -> Session:
     """A new run, or the one that a checkpoint holds; its first chunk is still to be requested."""
-    learner = learning.initial(config, seed, actors.observed, actors.actions)
-    memory = replay.empty(_slots(config), config.actors, actors.observed, actors.actions)
-    if checkpoint is None or not checkpoint.exists:
-        return Session(config, seed, Run(learner, None), memory, actors)
-    arrays, facts = checkpoint.state()
-    learner = jax.tree.map(jax.numpy.asarray, unflatten_like(learner, arrays, "learner"))
+    sizes = (actors.observed, actors.actions)
+    learner = learning.initial(config, seed, *sizes)
+    memory = replay.empty(_slots(config), config.actors, *sizes)
+    arrays, facts = checkpoint.state() if checkpoint else ({}, {})
+    if checkpoint is None or not facts:
+        return Session(config, seed, actors, learner, memory)
+    learner = unflatten_like({"learner": learner}, arrays)["learner"]
+    learner = jax.tree.map(jax.numpy.asarray, learner)
     window, acting = Window(**facts["window"]), unflatten(arrays).get("acting")
-    run = Run(learner, acting, facts["chunk"], window, facts["records"])
-    if run.chunk < config.chunks:  # a finished run replays nothing
+    if facts["chunk"] < config.chunks:  # a finished run replays nothing
         for piece in checkpoint.replayed():
             for i in range(0, len(piece.reward), CHUNK):
                 memory = replay.add(memory, Transitions(*(x[i : i + CHUNK] for x in piece)))
-    return Session(config, seed, run, memory, actors)
+    state = (learner, memory, acting, facts["chunk"], window, facts["records"])
+    return Session(config, seed, actors, *state)
 
 
 def train(
@@ -160,36 +147,44 @@ def train(
         "threads": threads(),
     }
     checkpoint = Checkpoint(folder, run, extend=extend) if folder else None
-    arrays, facts = checkpoint.state() if checkpoint and checkpoint.exists else ({}, {})
+    arrays, facts = checkpoint.state() if checkpoint else ({}, {})
     with ActorProcess(config, seed, facts.get("chunk", 0), arrays.get("history")) as actors:
         session = begin(config, seed, actors, checkpoint)
         _run_to_end(session, checkpoint, watch)
-    return session.run.records, weights(session.run.learner)
+    return session.records, weights(session.learner)
 
 
 def _run_to_end(
     session: Session, checkpoint: Checkpoint | None, watch: Callable[[Progress], bool]
 ) -> None:
-    config, run, actors = session.config, session.run, session.actors
+    config, actors = session.config, session.actors
     end = config.chunks
     unwritten: list[Transitions] = []
     written = time.monotonic()
     awaited = False  # whether the last record's evaluation was requested, behind the next chunk
-    if run.chunk < end:
-        actors.collect(run.acting)
-    while run.chunk < end:
-        transitions = session.advance(last=run.chunk + 1 == end)
+    if session.chunk < end:
+        actors.collect(session.acting)
+    while session.chunk < end:
+        transitions = session.advance(last=session.chunk + 1 == end)
         unwritten += [transitions] if checkpoint else []
         if awaited:
             _evaluated(session)
-        awaited = _is_record(config, run.chunk)
+        awaited = _is_record(config, session.chunk)
         if awaited:
-            _record(session)
-        if awaited and run.chunk == end:
+            number = len(session.records) + 1
+            at = number * (config.steps // config.records)
+            session.records.append({"step": at, **session.window.record()})
+            session.window = Window()
+            actors.evaluate(number, weights(session.learner))
+        if awaited and session.chunk == end:
             _evaluated(session)
             awaited = False
-        stop = watch(session.progress(awaited))
-        due = stop or run.chunk == end or time.monotonic() - written > BETWEEN_CHECKPOINTS
+        returns = session.window.returns
+        training = sum(returns) / len(returns) if returns else None
+        step = min(_step(config, session.chunk), config.steps)
+        records = session.records[:-1] if awaited else session.records
+        stop = watch(Progress(step, training, records, actors.restarts))
+        due = stop or session.chunk == end or time.monotonic() - written > BETWEEN_CHECKPOINTS
         if checkpoint and due and not awaited:
             _write(session, checkpoint, unwritten)
             unwritten, written = [], time.monotonic()
@@ -197,20 +192,11 @@ def _run_to_end(
             return
 
 
-def _record(session: Session) -> None:
-    """Add a record of the statistics so far, and request its evaluation."""
-    config, run = session.config, session.run
-    number = len(run.records) + 1
-    run.records.append({"step": number * config.interval, **run.window.record()})
-    run.window = Window()
-    session.actors.evaluate(number, weights(run.learner))
-
-
 def _evaluated(session: Session) -> None:
     """Add the requested evaluation to its record."""
     found = session.actors.evaluated()
-    found["dropped"] += session.run.records[-1]["dropped"]
-    session.run.records[-1] |= found
+    found["dropped"] += session.records[-1]["dropped"]
+    session.records[-1] |= found
 
 
 def _slots(config: ControlConfig) -> int:
@@ -230,21 +216,20 @@ def _updates(config: ControlConfig, chunk: int) -> int:
 
 def _is_record(config: ControlConfig, chunk: int) -> bool:
     """Whether a chunk is the first to end at or after an evaluation step."""
-    passed = [_step(config, c) // config.interval for c in (chunk - 1, chunk)]
-    return min(passed[0], config.records) < min(passed[1], config.records)
+    interval = config.steps // config.records
+    before, now = (min(_step(config, c) // interval, config.records) for c in (chunk - 1, chunk))
+    return before < now
 
 
 def weights(learner: learning.Learner) -> Weights:
     """The actor's weights as NumPy arrays."""
-    found: Weights = jax.tree.map(np.asarray, learner.actor)
-    return found
+    return dict(jax.tree.map(np.asarray, learner.actor))
 
 
 def _write(session: Session, checkpoint: Checkpoint, unwritten: list[Transitions]) -> None:
-    config, run = session.config, session.run
-    metadata = {"chunk": run.chunk, "window": asdict(run.window), "records": run.records}
-    arrays = flatten({"learner": run.learner, "history": session.actors.history})
-    if run.acting is not None:
-        arrays |= flatten({"acting": run.acting})
-    oldest = run.chunk - _slots(config) // CHUNK
-    checkpoint.write(run.chunk, arrays, metadata, unwritten, oldest)
+    facts = {"chunk": session.chunk, "window": asdict(session.window), "records": session.records}
+    arrays = flatten({"learner": session.learner, "history": session.actors.history})
+    if session.acting is not None:
+        arrays |= flatten({"acting": session.acting})
+    oldest = session.chunk - _slots(session.config) // CHUNK
+    checkpoint.write(session.chunk, arrays, facts, unwritten, oldest)

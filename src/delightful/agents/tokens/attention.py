@@ -1,14 +1,12 @@
 """Attention as sums of elementwise products, samples last.
 
-A head here has 16 or 32 features and some twenty keys: as batched products of such tiny matrices,
-attention takes longer than all of the network's weights. Written out as a sum over features or
-keys of products that run along the samples, it is fast on a CPU, forward and backward.
-
-Shapes: queries (heads, features, T, B), keys and values (heads, features, J, B), weights
-(heads, T, J, B), with B samples.
+As batched products of tiny matrices, of 16 or 32 features and some twenty keys, attention takes
+longer than all of the network's weights. Written out as sums, it is fast on a CPU. Queries are
+(heads, features, T, B), keys and values (heads, features, J, B), weights (heads, T, J, B).
 """
 
 import functools
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +15,7 @@ import jax.numpy as jnp
 from jax.experimental.xla_metadata import set_xla_metadata
 
 _NEVER = -1e9  # the score of a key that must not be seen: its weight is exactly 0
+_sum = functools.partial(functools.reduce, operator.add)  # written out: one fused loop
 
 
 def _apart(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -37,27 +36,22 @@ def _apart(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def _total(term: Callable[[int], jax.Array], count: int) -> jax.Array:
-    """term(0) + term(1) + ..., written out: one fused loop."""
-    return functools.reduce(lambda sum_, i: sum_ + term(i), range(1, count), term(0))
-
-
 @_apart
-def _by_feature(a: jax.Array, b: jax.Array) -> jax.Array:
+def _by_feature(a: jax.Array, b: jax.Array) -> Any:
     """(h, d, T, B), (h, d, J, B) -> (h, T, J, B), summed over features."""
-    return _total(lambda i: a[:, i, :, None] * b[:, i, None], a.shape[1])
+    return _sum(a[:, i, :, None] * b[:, i, None] for i in range(a.shape[1]))
 
 
 @_apart
-def _by_key(weights: jax.Array, values: jax.Array) -> jax.Array:
+def _by_key(weights: jax.Array, values: jax.Array) -> Any:
     """(h, T, J, B), (h, d, J, B) -> (h, d, T, B), summed over keys."""
-    return _total(lambda j: weights[:, None, :, j] * values[:, :, j, None], values.shape[2])
+    return _sum(weights[:, None, :, j] * values[:, :, j, None] for j in range(values.shape[2]))
 
 
 @_apart
-def _by_query(weights: jax.Array, values: jax.Array) -> jax.Array:
+def _by_query(weights: jax.Array, values: jax.Array) -> Any:
     """(h, T, J, B), (h, d, T, B) -> (h, d, J, B), summed over queries."""
-    return _total(lambda t: weights[:, None, t] * values[:, :, t, None], values.shape[2])
+    return _sum(weights[:, None, t] * values[:, :, t, None] for t in range(values.shape[2]))
 
 
 @_apart

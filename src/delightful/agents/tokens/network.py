@@ -68,9 +68,9 @@ def log_policy(
         parts = attend(*of_prompts, causal), attend(q, keys, values, seen)
         return jnp.concatenate([p.reshape(config.width, -1) for p in parts], axis=1)
 
-    x = _through(network, config, _embedded(network, fed, where), mixed)
+    x = _through(network, config, fed, where, mixed)
     first, rest = x[:, (h - 1) * n : h * n], x[:, h * n :]
-    logits = _product(network.out, jnp.concatenate([_spread(first, b), rest], axis=1))
+    logits = network.out @ jnp.concatenate([_spread(first, b), rest], axis=1)
     return jax.nn.log_softmax(logits.reshape(-1, h, b), axis=0)
 
 
@@ -106,9 +106,8 @@ def sample(
             filled.append((keys, values))
             return attend(q, keys, values, seen).reshape(config.width, b)
 
-        x = _embedded(network, token, jnp.full(b, h + t))
-        x = _through(network, config, x, mixed)
-        return (_product(network.out, x), filled), (token, log_p)
+        x = _through(network, config, token, jnp.full(b, h + t), mixed)
+        return (network.out @ x, filled), (token, log_p)
 
     (logits, _), (answers, log_policies) = jax.lax.scan(place, (logits, caches), jnp.arange(h - 1))
     last, log_p = _draw(logits, uniforms[h - 1])
@@ -130,9 +129,8 @@ def _read(
         caches.append(tuple(jnp.pad(_spread(x, b), room) for x in (k, v)))
         return attend(q, k, v, causal).reshape(config.width, -1)
 
-    x = _embedded(network, prompts.ravel(), np.repeat(np.arange(h), n))
-    x = _through(network, config, x, mixed)
-    return _spread(_product(network.out, x[:, (h - 1) * n :]), b), caches
+    x = _through(network, config, prompts.ravel(), np.repeat(np.arange(h), n), mixed)
+    return _spread(network.out @ x[:, (h - 1) * n :], b), caches
 
 
 def _draw(logits: jax.Array, uniforms: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -145,37 +143,30 @@ def _draw(logits: jax.Array, uniforms: jax.Array) -> tuple[jax.Array, jax.Array]
 def _through(
     network: Transformer,
     config: TokensConfig,
-    x: jax.Array,
+    tokens: jax.Array,
+    where: Any,
     mixed: Callable[[int, jax.Array], jax.Array],
 ) -> jax.Array:
-    """The layers and the last norm; mixed(layer, qkv) attends, on (3, heads, features, columns)."""
+    """Embedding, layers, last norm; mixed(layer, qkv) attends, on (3, heads, features, columns)."""
+    # Products with one-hot columns: faster than a lookup on a CPU, and their gradient far faster.
+    token = jax.nn.one_hot(tokens, network.tokens.shape[1], axis=0)
+    place = jax.nn.one_hot(where, network.positions.shape[1], axis=0)
+    x = jnp.matmul(_centred(network.tokens), token, precision=_EXACT)
+    x = x + jnp.matmul(_centred(network.positions), place, precision=_EXACT)
     per_head = config.width // config.heads
     # Queries are scaled through their weights, of which there are fewer.
     scale = np.repeat(np.array([[per_head**-0.5], [1], [1]], np.float32), config.width, axis=0)
     for i, layer in enumerate(network.layers):
-        qkv = _product(layer.qkv * scale, _norm(x)).reshape(3, config.heads, per_head, -1)
-        x = x + _product(_centred(layer.mix), mixed(i, qkv))
-        x = x + _product(_centred(layer.down), jax.nn.relu(_product(layer.up, _norm(x))))
+        qkv = (layer.qkv * scale @ _norm(x)).reshape(3, config.heads, per_head, -1)
+        x = x + _centred(layer.mix) @ mixed(i, qkv)
+        x = x + _centred(layer.down) @ jax.nn.relu(layer.up @ _norm(x))
     return _norm(x)
-
-
-def _embedded(network: Transformer, tokens: jax.Array, where: Any) -> jax.Array:
-    """As products with one-hot columns: on a CPU faster than a lookup, and its gradient far faster
-    than a lookup's."""
-    token = jax.nn.one_hot(tokens, network.tokens.shape[1], axis=0)
-    place = jax.nn.one_hot(where, network.positions.shape[1], axis=0)
-    of_token = _product(_centred(network.tokens), token, _EXACT)
-    return of_token + _product(_centred(network.positions), place, _EXACT)
 
 
 def _spread(x: jax.Array, b: int) -> jax.Array:
     """From one column per prompt to one per sample, as a product, whose gradient is one too."""
     copies = np.repeat(np.eye(x.shape[-1], dtype=np.float32), b // x.shape[-1], axis=1)
-    return jax.lax.dot_general(x, copies, (((x.ndim - 1,), (0,)), ((), ())), _EXACT)
-
-
-def _product(weights: jax.Array, x: jax.Array, precision: Any = None) -> jax.Array:
-    return jax.lax.dot_general(weights, x, (((1,), (0,)), ((), ())), precision)
+    return jnp.matmul(x, copies, precision=_EXACT)
 
 
 def _centred(weights: jax.Array) -> jax.Array:

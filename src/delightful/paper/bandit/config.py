@@ -25,10 +25,8 @@ class BanditConfig:
     )
 
     def check(self) -> None:
-        by_sequence = parse_method(self.method)[1].get("level") == "sequence"
-        require(
-            not by_sequence, "method must have level=token: there are no sequences", self.method
-        )
+        by_token = parse_method(self.method)[1].get("level") != "sequence"
+        require(by_token, "method must have level=token: there are no sequences", self.method)
         at_least(3, self, "actions")
         at_least(2, self, "steps")
         at_least(1, self, "batch")

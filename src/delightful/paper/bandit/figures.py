@@ -74,25 +74,13 @@ def alignment(table: pl.DataFrame) -> Drawing:
 
 def _averaged(table: pl.DataFrame, *fields: str) -> pl.DataFrame:
     """The error of every run, averaged over training."""
-    return table.group_by("method", *fields, "seed", maintain_order=True).agg(
-        pl.col("error").mean()
-    )
+    runs = table.group_by("method", *fields, "seed", maintain_order=True)
+    return runs.agg(pl.col("error").mean())
 
 
 def _summary(scores: pl.DataFrame, grid: str) -> pl.DataFrame:
-    scores = scores.with_columns(value=pl.col(grid).cast(pl.Float64))
-    return means(scores, "error", ("method", "value")).select(
-        pl.lit(grid).alias("varied"), pl.all()
-    )
-
-
-def _one_way(axis: Any, scores: pl.DataFrame, grid: str, title: str) -> pl.DataFrame:
-    numbers = _summary(scores, grid)
-    for name in methods(numbers):
-        part = numbers.filter(pl.col("method") == name)
-        line(axis, part, "value", label=label(name), marker="o", **style.look(name))
-    axis.set_xlabel(title)
-    return numbers
+    scores = scores.with_columns(varied=pl.lit(grid), value=pl.col(grid).cast(pl.Float64))
+    return means(scores, "error", ("varied", "method", "value"))
 
 
 def _temperatures(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
@@ -101,9 +89,8 @@ def _temperatures(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
     names = pl.col("method").str.split(":").list.first()
     scores = _averaged(table).with_columns(temperature=pl.col("method").replace_strict(etas))
     numbers = _summary(scores.with_columns(method=names), "temperature")
-    dg = numbers.filter(pl.col("method") == "dg")
-    line(axis, dg, "value", label="DG", marker="o", **style.look("dg"))
-    for mean in numbers.filter(pl.col("method") == "pg")["mean"]:
+    line(axis, numbers.filter(method="dg"), "value", label="DG", marker="o", **style.look("dg"))
+    for mean in numbers.filter(method="pg")["mean"]:
         axis.axhline(mean, color=style.colour("pg"), linestyle="--", label="PG")
     axis.set(xscale="log", xlabel="temperature η")
     return numbers
@@ -116,10 +103,13 @@ def robustness(table: pl.DataFrame) -> Drawing:
     """Error averaged over training, one quantity varied at a time; dashed: PG."""
     figure, axes = style.panels(4, width=2.6)
     titles = {"actions": "actions K", "batch": "batch B", "baseline": "baseline b"}
-    parts = [
-        _one_way(axis, _averaged(varying(table, name), name), name, title)
-        for axis, (name, title) in zip(axes, titles.items(), strict=False)
-    ]
+    parts = []
+    for axis, (grid, title) in zip(axes, titles.items(), strict=False):
+        parts.append(_summary(_averaged(varying(table, grid), grid), grid))
+        for name in methods(parts[-1]):
+            part = parts[-1].filter(pl.col("method") == name)
+            line(axis, part, "value", label=label(name), marker="o", **style.look(name))
+        axis.set_xlabel(title)
     parts.append(_temperatures(axes[3], varying(table, "temperature", DEFAULT)))
     for axis in axes:
         axis.set(ylim=(0, 1.05 * axis.get_ylim()[1]))

@@ -25,8 +25,7 @@ def _robustness(scale: str) -> list[Point]:
         for value in (getattr(BanditConfig(), name), *others)
         for config, role, *_ in base
     ]
-    dg = base[-1].config
-    heats = [replace(dg, method=f"dg:temperature={eta}") for eta in _TEMPERATURES]
+    heats = [replace(base[-1].config, method=f"dg:temperature={eta}") for eta in _TEMPERATURES]
     return [*base, *varied, *(Point(config, "main", "temperature") for config in heats)]
 
 

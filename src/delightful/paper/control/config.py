@@ -62,4 +62,4 @@ def _sac_seconds(config: SacConfig) -> float:
     return config.steps / config.every * 7e-3 + (config.steps + evaluated) * acting
 
 
-SAC = Program("control/sac", 1, "delightful.paper.control.sac_runs:run", 1, 15.0, _sac_seconds)
+SAC = Program("control/sac", 1, "delightful.paper.control.sac:run", 1, 15.0, _sac_seconds)

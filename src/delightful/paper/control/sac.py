@@ -1,4 +1,5 @@
-"""SAC of Stable-Baselines3 and of SBX on tasks of the suite: third-party baselines."""
+"""SAC of Stable-Baselines3 and of SBX on tasks of the suite, third-party baselines; and SBX's as a
+program of the lab. A run that is stopped starts anew: it keeps no checkpoint."""
 
 import warnings
 from collections.abc import Callable
@@ -9,9 +10,14 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from delightful.agents.control import environments
 from delightful.agents.control.config import ControlConfig
 from delightful.agents.control.environments.suite import SuiteTask
-from delightful.agents.control.rollout import generator
+from delightful.agents.control.rollout import episode_returns, mean_return
+from delightful.agents.control.training import Record
+from delightful.lab.cells import Curves
+from delightful.paper.control.config import SacConfig
+from delightful.paper.control.train import curves
 
 
 class Task(gymnasium.Env):  # type: ignore[misc]
@@ -50,7 +56,6 @@ class Settings:
     discount: float = ControlConfig().discount
     actors: int = ControlConfig().actors
     random_steps: int = ControlConfig().random_steps
-    replay: int = 1_000_000
 
 
 def agent(library: str, settings: Settings, seed: int) -> Any:
@@ -62,7 +67,7 @@ def agent(library: str, settings: Settings, seed: int) -> Any:
     else:
         from sbx import SAC
     count = settings.actors
-    seeds = generator(seed, 4).integers(2**31, size=count)
+    seeds = np.random.default_rng([seed, 4]).integers(2**31, size=count)
     made = [partial(Task, settings.task, int(one)) for one in seeds]
     return SAC(
         "MlpPolicy",
@@ -70,7 +75,7 @@ def agent(library: str, settings: Settings, seed: int) -> Any:
         learning_rate=settings.learning_rate,
         batch_size=settings.batch,
         gamma=settings.discount,
-        buffer_size=settings.replay,
+        buffer_size=1_000_000,
         policy_kwargs={"net_arch": [settings.width, settings.width]},
         train_freq=max(1, settings.every // count),
         gradient_steps=max(1, count // settings.every),
@@ -81,8 +86,37 @@ def agent(library: str, settings: Settings, seed: int) -> Any:
 
 def trainer(library: str, settings: Settings, steps: int) -> Callable[[], object]:
     """A function, compiled, that trains one agent for `steps` environment steps at each call."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         sac = agent(library, settings, 0)
         sac.learn(settings.random_steps + 100, reset_num_timesteps=False)  # compiles
     return lambda: sac.learn(steps, reset_num_timesteps=False)
+
+
+def run(config: SacConfig, seeds: np.ndarray) -> Curves:
+    """Returns of the mean action along SBX's training, and episodes dropped because of NaN."""
+    return curves(partial(_train, config), f"{config.task}, {config.agent}", seeds)
+
+
+def settings_of(config: SacConfig) -> Settings:
+    """As in our runs; a short run must not end before it begins to learn."""
+    random = min(Settings.random_steps, config.steps // 5)
+    return Settings(config.task, config.every, random_steps=random)
+
+
+def _train(config: SacConfig, seed: int) -> list[Record]:
+    """One run's records, one per evaluation; evaluated by what steps it in training."""
+    every = config.steps // config.records
+    sac = agent("sbx", settings_of(config), seed)
+    records: list[Record] = []
+    for number in range(1, config.records + 1):
+        sac.learn(every, reset_num_timesteps=False)
+        start = int(np.random.default_rng([seed, 3, number]).integers(2**31))
+        evaluated = environments.make(config.task, config.episodes, start, engine="dm_control")
+        total, finite = episode_returns(
+            evaluated, lambda seen: sac.predict(seen, deterministic=True)[0]
+        )
+        dropped = sum(sac.get_env().get_attr("dropped")) + int((~finite).sum())
+        sac.get_env().set_attr("dropped", 0)
+        found = {"deterministic": mean_return(total, finite), "dropped": dropped}
+        records.append({"step": number * every, **found})
+    return records

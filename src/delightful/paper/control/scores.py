@@ -9,7 +9,7 @@ import polars as pl
 
 from delightful.agents.control.config import ControlConfig
 from delightful.agents.control.tasks import BENCHMARKING
-from delightful.lab.tables import by_option
+from delightful.lab.tables import by_option, seeds_by_steps
 from delightful.lab.verdicts import NotMeasuredError
 
 RETURN = "deterministic"
@@ -66,19 +66,14 @@ def late(table: pl.DataFrame) -> pl.DataFrame:
 def final(table: pl.DataFrame) -> pl.DataFrame:
     """Each run's final return: task, method, seed, final."""
     keys = ("task", "method", "seed")
-    return (
-        late(table)
-        .group_by(*keys, maintain_order=True)
-        .agg(pl.col(RETURN).mean().alias("final"))
-        .sort(*keys)
-    )
+    runs = late(table).group_by(*keys, maintain_order=True)
+    return runs.agg(final=pl.col(RETURN).mean()).sort(*keys)
 
 
 def finals(table: pl.DataFrame) -> dict[str, dict[str, np.ndarray]]:
     """By task and method, one final return per seed."""
-    rows = final(table)
     found: dict[str, dict[str, np.ndarray]] = {}
-    for (task, method), part in rows.group_by("task", "method", maintain_order=True):
+    for (task, method), part in final(table).group_by("task", "method", maintain_order=True):
         found.setdefault(str(task), {})[str(method)] = part["final"].to_numpy()
     return found
 
@@ -110,12 +105,8 @@ def mean_regret(table: pl.DataFrame) -> pl.DataFrame:
 
 def regrets(table: pl.DataFrame) -> dict[str, np.ndarray]:
     """By method, regret averaged over tasks, (seeds, steps)."""
-    rows = mean_regret(table).sort("method", "seed", "step")
-    found = {}
-    for name in sorted(set(table["method"])):
-        mine = rows.filter(pl.col("method") == name)
-        found[name] = mine["regret"].to_numpy().reshape(mine["seed"].n_unique(), -1)
-    return found
+    rows, names = mean_regret(table), sorted(set(table["method"]))
+    return {name: seeds_by_steps(rows, "regret", method=name) for name in names}
 
 
 def extent(table: pl.DataFrame) -> str:

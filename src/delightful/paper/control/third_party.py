@@ -29,20 +29,18 @@ def dg_and_baselines(table: pl.DataFrame) -> pl.DataFrame:
 def with_regret(runs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The runs, and the public scores nearest to their end, with regret to the best of them all."""
     end = int(runs["steps"].max())  # type: ignore[arg-type]
-    others = public_scores.scores().filter(pl.col("task").is_in(runs["task"].unique().to_list()))
-    others = others.filter(pl.col("step").is_between(end / NEAR, end * NEAR))
+    near = pl.col("step").is_between(end / NEAR, end * NEAR)
     gap = (pl.col("step") - end).abs()
-    others = others.filter(gap == gap.min().over("agent", "task"))
-    others = others.group_by("agent", "task", maintain_order=True).agg(
-        pl.col("step", "score").mean()
+    others = (
+        public_scores.scores()
+        .filter(pl.col("task").is_in(runs["task"].unique().to_list()), near)
+        .filter(gap == gap.min().over("agent", "task"))
+        .group_by("agent", "task", maintain_order=True)
+        .agg(pl.col("step").mean().cast(pl.Int64), pl.col("score").mean())
     )
-    others = others.with_columns(pl.col("step").cast(pl.Int64))
-    mean = pl.col(RETURN).mean().over("task", "agent", "step")
-    best = runs.group_by("task").agg(mean.max().alias("best"))
-    public = others.group_by("task").agg(pl.col("score").max().alias("public"))
-    best = best.join(public, on="task", how="left").select(
-        "task", best=pl.max_horizontal("best", "public")
-    )
+    means = runs.group_by("task", "agent", "step").agg(score=pl.col(RETURN).mean())
+    all_scores = pl.concat([means.select("task", "score"), others.select("task", "score")])
+    best = all_scores.group_by("task").agg(best=pl.col("score").max())
     runs = runs.join(best, on="task").with_columns(regret=pl.col("best") - pl.col(RETURN))
     others = others.join(best, on="task").with_columns(regret=pl.col("best") - pl.col("score"))
     return runs, others

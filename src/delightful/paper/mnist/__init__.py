@@ -1,19 +1,16 @@
 """Section 3 and Appendix B: MNIST as a contextual bandit, where no label is ever seen."""
 
 from delightful.lab.experiment import Experiment
-from delightful.paper.mnist.claims import CLAIMS
-from delightful.paper.mnist.config import MnistConfig
-from delightful.paper.mnist.figures import FIGURES
-from delightful.paper.mnist.sweep import SWEEPS
+from delightful.paper.mnist import claims, config, figures, sweep
 
 EXPERIMENT = Experiment(
     name="mnist",
     title="MNIST diagnostic",
     section="Section 3, Appendix B",
-    configs=(MnistConfig,),
-    sweeps=SWEEPS,
-    figures=FIGURES,
-    claims=CLAIMS,
+    configs=(config.MnistConfig,),
+    sweeps=sweep.SWEEPS,
+    figures=figures.FIGURES,
+    claims=claims.CLAIMS,
     remarks=(
         "Error is 1 − π(y|x), the probability that a sampled digit is wrong, on the training "
         "batches of the last 400 steps before each record; greedy and validation errors too.",

@@ -41,12 +41,9 @@ class MnistConfig:
     )
 
     def check(self) -> None:
-        exact = self.samples == 0
-        by_sequence = parse_method(self.method)[1].get("level") == "sequence"
-        require(
-            not by_sequence, "method must have level=token: there are no sequences", self.method
-        )
-        alone = not (exact and weighs_batches(self.method))
+        by_token = parse_method(self.method)[1].get("level") != "sequence"
+        require(by_token, "method must have level=token: there are no sequences", self.method)
+        alone = not (self.samples == 0 and weighs_batches(self.method))
         require(alone, "with samples=0, method must weigh samples one by one", self.method)
         known = self.baseline in BASELINES
         require(known, f"baseline must be one of {', '.join(BASELINES)}", self.baseline)

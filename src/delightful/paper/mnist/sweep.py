@@ -7,6 +7,9 @@ scale has fewer baselines and numbers of samples.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import product
+from typing import Any
 
 from delightful.lab.cells import DEFAULT, Point, Sweep
 from delightful.paper.mnist.config import BASELINES, TRAIN, MnistConfig
@@ -23,77 +26,62 @@ BETAS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
 _SMOKE = MnistConfig(steps=20, records=2, looks=2)
 
 
-def base(scale: str) -> MnistConfig:
+def _base(scale: str) -> MnistConfig:
     return _SMOKE if scale == "smoke" else MnistConfig()
 
 
-def both(config: MnistConfig, varied: str = DEFAULT) -> list[Point]:
-    """PG and DG."""
-    return [
-        Point(replace(config, method="pg"), "rival", varied),
-        Point(replace(config, method="dg"), "main", varied),
-    ]
+def _varied(scale: str, **values: Sequence[Any]) -> list[MnistConfig]:
+    """The defaults of a scale with every combination of these values."""
+    changes = [dict(zip(values, each, strict=True)) for each in product(*values.values())]
+    return [replace(_base(scale), **change) for change in changes]
 
 
-def ce(config: MnistConfig) -> Point:
-    """Supervised learning: the exact expectation of CE, which no baseline changes."""
-    return Point(replace(config, method="ce", samples=0, baseline="zero"), "supervised")
+def _both(configs: Sequence[MnistConfig], varied: str = DEFAULT) -> list[Point]:
+    """PG and DG with each config."""
+    roles = {"pg": "rival", "dg": "main"}
+    return [Point(replace(c, method=m), roles[m], varied) for c in configs for m in roles]
 
 
-def floor(config: MnistConfig) -> Point:
-    """The PG oracle: the exact expectation of PG, which no baseline changes."""
-    return Point(replace(config, method="pg", samples=0, baseline="zero"), "oracle")
-
-
-def _grid(configs: Sequence[MnistConfig], field: str) -> list[Point]:
-    return [point for config in configs for point in both(config, field)]
+def _exact(method: str, config: MnistConfig) -> Point:
+    """Exact expectations, which no baseline changes: CE's is supervised, PG's is its oracle."""
+    role = {"ce": "supervised", "pg": "oracle"}[method]
+    return Point(replace(config, method=method, samples=0, baseline="zero"), role)
 
 
 def _curves(scale: str) -> list[Point]:
-    return [*both(base(scale)), ce(base(scale))]
+    return [*_both([_base(scale)]), _exact("ce", _base(scale))]
 
 
 def _limit(scale: str) -> list[Point]:
     samples = {"smoke": (1, 3), "brief": (1, 10, 100)}.get(scale, SAMPLES)
     baselines = ("zero", "expected") if scale in ("smoke", "brief") else BASELINES
-    varied = [replace(base(scale), baseline=b, samples=s) for b in baselines for s in samples]
-    return [floor(base(scale)), *_grid(varied, "samples")]
+    varied = _varied(scale, baseline=baselines, samples=samples)
+    return [_exact("pg", _base(scale)), *_both(varied, "samples")]
 
 
 def _alignment(scale: str) -> list[Point]:
-    many = 3 if scale == "smoke" else 100
-    return _grid([replace(base(scale), samples=s) for s in (1, many)], "samples")
+    return _both(_varied(scale, samples=(1, 3 if scale == "smoke" else 100)), "samples")
 
 
 def _temperature(scale: str) -> list[Point]:
-    gated = [replace(base(scale), method=f"dg:temperature={eta}") for eta in TEMPERATURES]
-    return [*both(base(scale)), *(Point(config, "main", "temperature") for config in gated)]
+    gated = _varied(scale, method=[f"dg:temperature={eta}" for eta in TEMPERATURES])
+    return [*_both([_base(scale)]), *(Point(config, "main", "temperature") for config in gated)]
 
 
 def _entropy(scale: str) -> list[Point]:
-    bonus = [replace(base(scale), method="pg", entropy=alpha) for alpha in ENTROPIES]
+    bonus = _varied(scale, method=["pg"], entropy=ENTROPIES)
     return [*_temperature(scale), *(Point(config, "rival", "entropy") for config in bonus)]
 
 
 def _rate(scale: str) -> list[Point]:
     rates = (1e-4, 1e-3) if scale == "smoke" else RATES
     baselines = BASELINES if scale == "paper" else ("expected",)
-    return _grid(
-        [replace(base(scale), learning_rate=r, baseline=b) for b in baselines for r in rates],
-        "learning_rate",
-    )
+    return _both(_varied(scale, baseline=baselines, learning_rate=rates), "learning_rate")
 
 
-def _batch(scale: str) -> list[Point]:
-    sizes = (1, 100) if scale == "smoke" else BATCHES
-    varied = [replace(base(scale), batch=size) for size in sizes]
-    return _grid([_affordable(config, scale) for config in varied], "batch")
-
-
-def _width(scale: str) -> list[Point]:
-    widths = (1, 4, 16) if scale == "smoke" else WIDTHS
-    varied = [replace(base(scale), width=width) for width in widths]
-    return _grid([_affordable(config, scale) for config in varied], "width")
+def _sizes(field: str, values: Sequence[int], smoke: Sequence[int], scale: str) -> list[Point]:
+    varied = _varied(scale, **{field: smoke if scale == "smoke" else values})
+    return _both([_affordable(config, scale) for config in varied], field)
 
 
 def _affordable(config: MnistConfig, scale: str) -> MnistConfig:
@@ -105,18 +93,15 @@ def _affordable(config: MnistConfig, scale: str) -> MnistConfig:
 
 
 def _structure(scale: str) -> list[Point]:
-    mixtures = [replace(base(scale), method=f"additive:alpha={alpha}") for alpha in ALPHAS]
-    powers = [replace(base(scale), method=f"exponent:beta={beta}") for beta in BETAS]
-    return [
-        *both(base(scale)),
-        *(Point(config, "rival", "alpha") for config in mixtures),
-        *(Point(config, "rival", "beta") for config in powers),
-    ]
+    mixtures = _varied(scale, method=[f"additive:alpha={alpha}" for alpha in ALPHAS])
+    powers = _varied(scale, method=[f"exponent:beta={beta}" for beta in BETAS])
+    rivals = [*((c, "alpha") for c in mixtures), *((c, "beta") for c in powers)]
+    return [*_both([_base(scale)]), *(Point(c, "rival", option) for c, option in rivals)]
 
 
 def _depth(scale: str) -> list[Point]:
-    depths = (base(scale), replace(base(scale), layers=1))
-    return [point for c in depths for point in (*both(c), ce(c), floor(c))]
+    depths = _varied(scale, layers=(2, 1))
+    return [point for c in depths for point in (*_both([c]), _exact("ce", c), _exact("pg", c))]
 
 
 _SEEDS = {"smoke": 2, "quick": 3, "paper": 100}
@@ -127,8 +112,8 @@ ALIGNMENT = Sweep("mnist/alignment", TRAIN, _alignment, _SEEDS)
 TEMPERATURE = Sweep("mnist/temperature", TRAIN, _temperature, _SEEDS)
 ENTROPY = Sweep("mnist/entropy", TRAIN, _entropy, _SEEDS)
 RATE = Sweep("mnist/learning-rate", TRAIN, _rate, _SEEDS)
-BATCH = Sweep("mnist/batch", TRAIN, _batch, _SEEDS)
-WIDTH = Sweep("mnist/width", TRAIN, _width, _SEEDS)
+BATCH = Sweep("mnist/batch", TRAIN, partial(_sizes, "batch", BATCHES, (1, 100)), _SEEDS)
+WIDTH = Sweep("mnist/width", TRAIN, partial(_sizes, "width", WIDTHS, (1, 4, 16)), _SEEDS)
 STRUCTURE = Sweep("mnist/structure", TRAIN, _structure, _SEEDS)
 DEPTH = Sweep("mnist/depth", TRAIN, _depth, _SEEDS)
 

@@ -6,13 +6,22 @@ from delightful.lab.cells import Program
 from delightful.lab.config import at_least, chosen, require
 from delightful.weights import parse_method
 
-STACKS = ("trl", "verl", "sb3", "rllib", "torchrl")
-ALGORITHMS = {
-    "trl": ("grpo",),
-    "verl": ("grpo",),
-    "sb3": ("ppo", "a2c"),
-    "rllib": ("ppo",),
-    "torchrl": ("a2c", "reinforce"),
+# An algorithm, a task, and the steps in which the framework alone learns it.
+TASKS: dict[str, tuple[tuple[str, str, int], ...]] = {
+    "trl": (("grpo", "reversal", 300),),
+    "verl": (("grpo", "reversal", 100),),
+    "sb3": (
+        ("ppo", "CartPole-v1", 20_000),
+        ("a2c", "CartPole-v1", 30_000),
+        ("ppo", "Pendulum-v1", 40_000),
+    ),
+    "rllib": (("ppo", "CartPole-v1", 20_000), ("ppo", "Pendulum-v1", 40_000)),
+    # A2C takes one step per batch: Pendulum is out of its reach in so few.
+    "torchrl": (
+        ("a2c", "CartPole-v1", 20_000),
+        ("a2c", "InvertedPendulum-v5", 30_000),
+        ("reinforce", "CartPole-v1", 20_000),
+    ),
 }
 Scores = list[tuple[int, float]]
 """What was finished along a run: the step, and its return or reward."""
@@ -34,8 +43,8 @@ class StackConfig:
     def check(self) -> None:
         name = parse_method(self.method)[0].name
         require(name in ("pg", "dg"), "method must be pg or dg", self.method)
-        require(self.stack in STACKS, f"stack must be one of {', '.join(STACKS)}", self.stack)
-        known = ALGORITHMS[self.stack]
+        require(self.stack in TASKS, f"stack must be one of {', '.join(TASKS)}", self.stack)
+        known = dict.fromkeys(algorithm for algorithm, _, _ in TASKS[self.stack])
         require(
             self.algorithm in known, f"algorithm must be one of {', '.join(known)}", self.algorithm
         )

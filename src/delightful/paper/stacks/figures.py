@@ -7,7 +7,8 @@ import polars as pl
 
 from delightful.lab import style
 from delightful.lab.experiment import Drawing, FigureBook
-from delightful.lab.statistics import Estimate, t_interval
+from delightful.lab.statistics import t_interval
+from delightful.lab.tables import seeds_by_steps
 from delightful.paper.stacks.sweep import SWEEPS
 
 FIGURES = FigureBook("stacks")
@@ -32,7 +33,12 @@ def _draw(table: pl.DataFrame) -> Drawing:
     for axis, (algorithm, task) in zip(axes, tasks.rows(), strict=True):
         mine = table.filter(pl.col("algorithm") == algorithm, pl.col("task") == task)
         numbers = compare(mine)
-        _panel(axis, numbers)
+        drawn = numbers.filter(pl.col("over") == "step")
+        for (name,), part in drawn.group_by("arm", maintain_order=True):
+            look = {"color": style.colour(COLOURS.get(str(name), str(name)))}
+            axis.plot(part["step"], part["mean"], label=name, **look)
+            low, high = part["low"].to_numpy(), part["high"].to_numpy()
+            axis.fill_between(part["step"], low, high, alpha=0.2, linewidth=0, **look)
         axis.set(title=f"{algorithm.upper()}, {task}", xlabel="step")
         axis.locator_params(axis="x", nbins=4)
         ids = (pl.lit(algorithm).alias("algorithm"), pl.lit(task).alias("task"))
@@ -47,7 +53,8 @@ def compare(table: pl.DataFrame) -> pl.DataFrame:
 
     Arms are paired by seed, which gives all the same initial network.
     """
-    scores = {arm(method): _scores(table, method) for method in table["method"].unique().sort()}
+    methods = table["method"].unique().sort()
+    scores = {arm(method): seeds_by_steps(table, "score", method=method) for method in methods}
     steps = table["step"].unique().sort().to_list()
     rows = []
     for name, found in sorted(scores.items(), key=lambda item: item[0] != PLAIN):
@@ -57,7 +64,13 @@ def compare(table: pl.DataFrame) -> pl.DataFrame:
             rows.append(_row(name, "", span, None, over[name]))
             if name != PLAIN and PLAIN in over:
                 rows.append(_row(name, PLAIN, span, None, over[name] - over[PLAIN]))
-    return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
+    schema = {
+        **dict.fromkeys(("arm", "less", "over"), pl.String),  # less: what was subtracted
+        "step": pl.Int64,
+        **dict.fromkeys(("mean", "low", "high"), pl.Float64),
+        "seeds": pl.Int64,
+    }
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def arm(method: str) -> str:
@@ -68,37 +81,9 @@ def arm(method: str) -> str:
     return ", ".join(["delightful", *changed])
 
 
-_SCHEMA = {
-    "arm": pl.String,
-    "less": pl.String,  # what was subtracted, seed by seed
-    "over": pl.String,
-    "step": pl.Int64,
-    "mean": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "seeds": pl.Int64,
-}
-
-
 def _row(name: str, less: str, over: str, step: int | None, scores: np.ndarray) -> tuple[Any, ...]:
-    found: Estimate = t_interval(scores)
+    found = t_interval(scores)
     return name, less, over, step, found.value, found.low, found.high, len(scores)
-
-
-def _scores(table: pl.DataFrame, method: str) -> np.ndarray:
-    """(seeds, records)."""
-    mine = table.filter(pl.col("method") == method)
-    by_seed = mine.sort("seed", "step").group_by("seed", maintain_order=True).agg("score")
-    return np.array(by_seed["score"].to_list())
-
-
-def _panel(axis: Any, numbers: pl.DataFrame) -> None:
-    for name in numbers["arm"].unique(maintain_order=True):
-        part = numbers.filter(pl.col("arm") == name, pl.col("over") == "step")
-        colour = style.colour(COLOURS.get(name, name))
-        axis.plot(part["step"], part["mean"], color=colour, label=name)
-        low, high = part["low"].to_numpy(), part["high"].to_numpy()
-        axis.fill_between(part["step"], low, high, color=colour, alpha=0.2, linewidth=0)
 
 
 for _sweep in SWEEPS:

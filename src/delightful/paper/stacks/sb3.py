@@ -3,7 +3,6 @@
 from typing import Any
 
 from stable_baselines3 import A2C, PPO
-from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.env_util import make_vec_env
 
 from delightful.paper.stacks.config import Scores, StackConfig
@@ -19,18 +18,6 @@ SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
 }
 
 
-class _Returns(BaseCallback):  # type: ignore[misc]
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: Scores = []
-
-    def _on_step(self) -> bool:
-        for info in self.locals["infos"]:
-            if "episode" in info:
-                self.found.append((self.num_timesteps, float(info["episode"]["r"])))
-        return True
-
-
 def model(algorithm: str, task: str, delight: DelightConfig | None, seed: int) -> Any:
     plain, gated = KINDS[algorithm]
     env = make_vec_env(task, n_envs=4, seed=seed)
@@ -41,6 +28,13 @@ def model(algorithm: str, task: str, delight: DelightConfig | None, seed: int) -
 
 def scores(config: StackConfig, delight: DelightConfig | None, seed: int) -> Scores:
     """(step, return) of every episode."""
-    returns = _Returns()
-    model(config.algorithm, config.task, delight, seed).learn(config.steps, callback=returns)
-    return returns.found
+    found: Scores = []
+    training = model(config.algorithm, config.task, delight, seed)
+
+    def on_step(names: dict[str, Any], _: Any) -> bool:
+        ended = [info["episode"] for info in names["infos"] if "episode" in info]
+        found.extend((training.num_timesteps, float(episode["r"])) for episode in ended)
+        return True
+
+    training.learn(config.steps, callback=on_step)
+    return found

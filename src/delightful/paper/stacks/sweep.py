@@ -1,25 +1,10 @@
 """Each framework's small tasks, alone and with the plug-in, five seeds each."""
 
-from delightful.lab.cells import Point, Sweep
-from delightful.paper.stacks.config import TRAIN, StackConfig
+from functools import partial
 
-# An algorithm, a task, and the steps in which the framework alone learns it.
-TASKS: dict[str, tuple[tuple[str, str, int], ...]] = {
-    "trl": (("grpo", "reversal", 300),),
-    "verl": (("grpo", "reversal", 100),),
-    "sb3": (
-        ("ppo", "CartPole-v1", 20_000),
-        ("a2c", "CartPole-v1", 30_000),
-        ("ppo", "Pendulum-v1", 40_000),
-    ),
-    "rllib": (("ppo", "CartPole-v1", 20_000), ("ppo", "Pendulum-v1", 40_000)),
-    # A2C takes one step per batch: Pendulum is out of its reach in so few.
-    "torchrl": (
-        ("a2c", "CartPole-v1", 20_000),
-        ("a2c", "InvertedPendulum-v5", 30_000),
-        ("reinforce", "CartPole-v1", 20_000),
-    ),
-}
+from delightful.lab.cells import Point, Sweep
+from delightful.paper.stacks.config import TASKS, TRAIN, StackConfig
+
 CONTINUOUS = ("Pendulum-v1", "InvertedPendulum-v5")
 NEEDS = {
     "trl": ("trl", "datasets", "transformers", "torch"),
@@ -30,39 +15,29 @@ NEEDS = {
 }
 
 
-def _methods(task: str) -> tuple[str, ...]:
-    """The framework alone; DG as the paper has it; DG whatever the scale of the advantages."""
-    if task in CONTINUOUS:  # Algorithm 2 of the paper
-        return "pg", "dg:max_surprisal=10.0", "dg:max_surprisal=10.0,whiten=scale"
-    return "pg", "dg", "dg:whiten=scale"
-
-
 def _points(stack: str, scale: str) -> list[Point]:
+    """The framework alone; DG as the paper has it; DG whatever the scale of the advantages."""
     found = []
     for algorithm, task, steps in TASKS[stack]:
+        gated = ("dg", "dg:whiten=scale")
+        if task in CONTINUOUS:  # Algorithm 2 of the paper
+            gated = ("dg:max_surprisal=10.0", "dg:max_surprisal=10.0,whiten=scale")
         short = 4 if task == "reversal" else 2000
-        for method in _methods(task):
-            config = StackConfig(
-                method=method,
-                stack=stack,
-                algorithm=algorithm,
-                task=task,
-                steps=short if scale == "smoke" else steps,
-                records=2 if scale == "smoke" else 20,
-            )
+        length = (short, 2) if scale == "smoke" else (steps, 20)
+        for method in ("pg", *gated):
+            config = StackConfig(method, stack, algorithm, task, *length)
             found.append(Point(config, "rival" if method == "pg" else "main"))
     return found
 
 
-def _sweep(stack: str) -> Sweep:
-    return Sweep(
+SWEEPS = tuple(
+    Sweep(
         f"stacks/{stack}",
         TRAIN,
-        lambda scale: _points(stack, scale),
+        partial(_points, stack),
         {"smoke": 1, "quick": 5, "paper": 5},
         needs=NEEDS[stack],
         extra="torchrl,control" if stack == "torchrl" else stack,
     )
-
-
-SWEEPS = tuple(map(_sweep, TASKS))
+    for stack in TASKS
+)

@@ -1,5 +1,6 @@
 """torchrl: a plain on-policy loop, as its tutorials have it, around its A2C or REINFORCE loss."""
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -8,6 +9,7 @@ from torch import nn
 from torchrl.collectors import Collector
 from torchrl.envs import DoubleToFloat, GymEnv, RewardSum, StepCounter, TransformedEnv
 from torchrl.modules import (
+    MLP,
     NormalParamExtractor,
     OneHotCategorical,
     ProbabilisticActor,
@@ -78,13 +80,12 @@ class Training:
 
 
 def _networks(env: Any) -> tuple[Any, Any]:
-    inputs = env.observation_spec["observation"].shape[-1]
-    spec = env.action_spec
-    continuous = spec.dtype.is_floating_point
-    outputs = spec.shape[-1] * (2 if continuous else 1)
-    net, keys, kind, bounds = _layers(inputs, outputs), ["logits"], OneHotCategorical, {}
+    inputs, spec = env.observation_spec["observation"].shape[-1], env.action_spec
+    actions, continuous = spec.shape[-1], spec.dtype.is_floating_point
+    layers = partial(MLP, inputs, num_cells=[WIDTH, WIDTH], activation_class=nn.Tanh)
+    net, keys, kind, bounds = layers(actions * (1 + continuous)), ["logits"], OneHotCategorical, {}
     if continuous:
-        net, keys, kind = nn.Sequential(*net, NormalParamExtractor()), ["loc", "scale"], TanhNormal
+        net, keys, kind = nn.Sequential(net, NormalParamExtractor()), ["loc", "scale"], TanhNormal
         bounds = {"low": spec.space.low, "high": spec.space.high}
     actor = ProbabilisticActor(
         TensorDictModule(net, in_keys=["observation"], out_keys=keys),
@@ -94,9 +95,4 @@ def _networks(env: Any) -> tuple[Any, Any]:
         distribution_kwargs=bounds,
         return_log_prob=True,
     )
-    return actor, ValueOperator(_layers(inputs, 1), in_keys=["observation"])
-
-
-def _layers(inputs: int, outputs: int) -> nn.Sequential:
-    hidden = (nn.Linear(inputs, WIDTH), nn.Tanh(), nn.Linear(WIDTH, WIDTH), nn.Tanh())
-    return nn.Sequential(*hidden, nn.Linear(WIDTH, outputs))
+    return actor, ValueOperator(layers(1), in_keys=["observation"])

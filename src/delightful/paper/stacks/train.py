@@ -4,8 +4,8 @@ import contextlib
 import importlib
 import os
 import warnings
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 
@@ -22,23 +22,16 @@ def train(config: StackConfig, seeds: np.ndarray) -> Curves:
 
         torch.set_num_threads(1)  # one process per core
         stack = importlib.import_module(f"delightful.paper.stacks.{config.stack}")
-        scores = [_scores(stack, config, int(seed)) for seed in seeds]
-    return {
-        "step": record_steps(config),
-        "score": np.stack([by_record(config, found) for found in scores]),
-    }
+        if config.task != "reversal":
+            import gymnasium
 
-
-def _scores(stack: Any, config: StackConfig, seed: int) -> Scores:
-    if config.task != "reversal":
-        import gymnasium
-
-        try:
-            gymnasium.spec(config.task)
-        except gymnasium.error.Error as error:
-            raise LabError(f"task must be one of Gymnasium's: {error}") from None
-    found: Scores = stack.scores(config, gating(config.method), seed)
-    return found
+            try:
+                gymnasium.spec(config.task)
+            except gymnasium.error.Error as error:
+                raise LabError(f"task must be one of Gymnasium's: {error}") from None
+        delight = gating(config.method)
+        scores = [by_record(config, stack.scores(config, delight, int(seed))) for seed in seeds]
+    return {"step": record_steps(config), "score": np.stack(scores)}
 
 
 @contextlib.contextmanager
@@ -60,14 +53,11 @@ def record_steps(config: StackConfig) -> np.ndarray:
     return np.linspace(0, config.steps, config.records + 1)[1:].round().astype(np.int32)
 
 
-def by_record(config: StackConfig, found: Sequence[tuple[int, float]]) -> np.ndarray:
+def by_record(config: StackConfig, found: Scores) -> np.ndarray:
     """(step, score) pairs as a mean per record; where nothing was finished, the mean before it."""
-    steps = np.array([step for step, _ in found])
-    values = np.array([value for _, value in found], dtype=np.float64)
+    steps, values = np.array(found, dtype=np.float64).reshape(-1, 2).T
     means: list[float] = []
-    low = -1
-    for high in record_steps(config):
+    for low, high in pairwise([-1, *record_steps(config)]):
         inside = (steps > low) & (steps <= high)
         means.append(values[inside].mean() if inside.any() else means[-1] if means else values[0])
-        low = high
     return np.array(means)

@@ -1,6 +1,7 @@
 """TRL: GRPO on a tiny Transformer with random weights that learns to reverse tokens."""
 
 import tempfile
+from functools import partial
 from typing import Any
 
 from datasets import Dataset
@@ -30,16 +31,13 @@ def trainer(delight: DelightConfig | None, seed: int, steps: int, folder: str) -
         seed=seed,
         disable_tqdm=True,
     )
-    kind, options = (
-        (GRPOTrainer, {}) if delight is None else (DelightGRPOTrainer, {"delight": delight})
-    )
+    kind = GRPOTrainer if delight is None else partial(DelightGRPOTrainer, delight=delight)
     return kind(
         model=reversal.network(seed),
         reward_funcs=reversal.reward,
         args=arguments,
         train_dataset=Dataset.from_list(reversal.prompts(8 * steps, seed)),
         processing_class=reversal.tokenizer(),
-        **options,
     )
 
 

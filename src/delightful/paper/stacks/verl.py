@@ -96,14 +96,10 @@ class _Rollout(HFRollout):  # type: ignore[misc]
     def __init__(self, module: Any, config: Any) -> None:
         self.module, self.config = module, config
 
-    async def resume(self, tags: Any) -> None:
+    async def resume(self, *_: Any, **__: Any) -> None:
         """The module is the engine's own: there is nothing to wake, send or free."""
 
-    async def update_weights(self, weights: Any, wire_format: str = "", **_: Any) -> None:
-        """See resume."""
-
-    async def release(self) -> None:
-        """See resume."""
+    update_weights = release = resume
 
 
 class Training:
@@ -131,7 +127,11 @@ class Training:
         rewards = torch.tensor(reversal.reward(texts, answers))
         given = torch.zeros(mask.shape)
         given[torch.arange(len(given)), mask.sum(1) - 1] = rewards
-        batch.batch["old_log_probs"] = self._log_probs(batch)
+        # As RayPPOTrainer._compute_old_log_prob has it.
+        data = left_right_2_no_padding(batch.to_tensordict())
+        tu.assign_non_tensor(data, calculate_entropy=True, compute_loss=False)
+        found = tu.get(self.worker.infer_batch(data), "log_probs")
+        batch.batch["old_log_probs"] = no_padding_2_padding(found, data).float()
         batch.batch["advantages"], _ = compute_grpo_outcome_advantage(
             given, mask, batch.non_tensor_batch["uid"], norm_adv_by_std_in_grpo=False
         )
@@ -149,13 +149,6 @@ class Training:
         batch = self.rollout.generate_sequences(asked)
         batch.non_tensor_batch, batch.meta_info = asked.non_tensor_batch, asked.meta_info
         return batch
-
-    def _log_probs(self, batch: Any) -> Any:
-        """RayPPOTrainer._compute_old_log_prob."""
-        data = left_right_2_no_padding(batch.to_tensordict())
-        tu.assign_non_tensor(data, calculate_entropy=True, compute_loss=False)
-        found = tu.get(self.worker.infer_batch(data), "log_probs")
-        return no_padding_2_padding(found, data).float()
 
     def _update(self, batch: Any) -> dict[str, Any]:
         """RayPPOTrainer._update_actor."""

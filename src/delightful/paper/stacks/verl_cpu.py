@@ -28,16 +28,12 @@ class PlatformCPU(PlatformBase):  # type: ignore[misc]
         get_device_name=lambda *_: "CPU",
         current_device=lambda: "cpu",
         device_count=lambda: 1,
-        set_device=_nothing,
         get_rng_state=torch.get_rng_state,
         set_rng_state=torch.set_rng_state,
-        synchronize=_nothing,
-        empty_cache=_nothing,
-        max_memory_allocated=lambda *_: 0,
-        max_memory_reserved=lambda *_: 0,
-        memory_allocated=lambda *_: 0,
-        memory_reserved=lambda *_: 0,
         mem_get_info=lambda *_: (0, 0),
+        **dict.fromkeys(("set_device", "synchronize", "empty_cache"), _nothing),
+        **dict.fromkeys(("memory_allocated", "max_memory_allocated"), lambda *_: 0),
+        **dict.fromkeys(("memory_reserved", "max_memory_reserved"), lambda *_: 0),
     )
 
     def is_available(self) -> bool:

@@ -63,24 +63,13 @@ def _steps(config: TokensConfig, scale: str, **steps: int) -> TokensConfig:
     return replace(config, steps=steps[scale]) if scale in steps else config
 
 
-def _curves(scale: str) -> list[Point]:
-    return compared(base(scale))
-
-
 def _scaling(scale: str) -> list[Point]:
     config = _steps(base(scale), scale, paper=10 * K, quick=K, brief=K // 2)
     few = {"smoke": (3, 4), "brief": (3, 5, 10)}
     lengths = few.get(scale) or _some(scale, LENGTHS, (5, 10, 20))
-    sizes: dict[str, tuple[Any, ...]] = {
-        "length": lengths,
-        "vocabulary": _some(scale, VOCABULARIES, (2, 8, 32)),
-    }
-    return [
-        point
-        for field, values in sizes.items()
-        for value in values
-        for point in compared(replace(config, **{field: value}), field)
-    ]
+    sizes: list[tuple[str, Any]] = [("length", length) for length in lengths]
+    sizes += [("vocabulary", size) for size in _some(scale, VOCABULARIES, (2, 8, 32))]
+    return [p for field, n in sizes for p in compared(replace(config, **{field: n}), field)]
 
 
 def _tuning(scale: str) -> list[Point]:
@@ -124,15 +113,14 @@ def _all_or_nothing(scale: str) -> list[Point]:
 
 
 def _additive(scale: str) -> list[Point]:
-    config = base(scale)
-    alphas = _some(scale, ALPHAS, (0.0, 0.5, 1.0))
-    temperatures = _some(scale, TEMPERATURES, (0.5, 2.0))
     mixtures = [
-        replace(config, method=f"additive:alpha={alpha},temperature={eta}", **SETTINGS["dg"])
-        for eta in temperatures
-        for alpha in alphas
+        f"additive:alpha={alpha},temperature={eta}"
+        for eta in _some(scale, TEMPERATURES, (0.5, 2.0))
+        for alpha in _some(scale, ALPHAS, (0.0, 0.5, 1.0))
     ]
-    return [*(Point(mixture, "rival", "alpha") for mixture in mixtures), *compared(config)]
+    config = replace(base(scale), **SETTINGS["dg"])
+    rivals = [Point(replace(config, method=mixture), "rival", "alpha") for mixture in mixtures]
+    return [*rivals, *compared(base(scale))]
 
 
 _SEEDS = {"smoke": 2, "quick": 2, "paper": 30}
@@ -144,7 +132,7 @@ def _sweep(name: str, points: Callable[[str], list[Point]], **seeds: int) -> Swe
     return Sweep(f"tokens/{name}", TRAIN, points, _SEEDS | seeds, reading="fresh actors")
 
 
-CURVES = _sweep("curves", _curves)
+CURVES = _sweep("curves", lambda scale: compared(base(scale)))
 SCALING = _sweep("scaling", _scaling, brief=2)
 TUNING = _sweep("tuning", _tuning)
 RATE = _sweep("learning-rate", _rate)

@@ -45,13 +45,12 @@ class GymTask:
     def reset(self) -> np.ndarray:
         observation, _ = self._environment.reset(seed=self._seed)
         self._seed = None  # given once: later episodes continue the same random numbers
-        flat: np.ndarray = self._flat(observation).astype(np.float32)
-        return flat
+        return np.asarray(self._flat(observation), np.float32)
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool]:
         scaled = self._scale(action.reshape(self._shape))
         observation, reward, terminated, truncated, _ = self._environment.step(scaled)
-        flat = self._flat(observation).astype(np.float32)
+        flat = np.asarray(self._flat(observation), np.float32)
         return flat, float(reward), terminated, truncated and not terminated
 
     @property
@@ -60,5 +59,4 @@ class GymTask:
 
     def image(self, _: tuple[int, int]) -> np.ndarray:
         """(height, width, 3), in the size that the task itself chooses."""
-        image: np.ndarray = self._environment.render()
-        return image
+        return np.asarray(self._environment.render())

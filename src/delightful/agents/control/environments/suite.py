@@ -1,4 +1,4 @@
-"""The DeepMind Control Suite, stepped by dm_control in Python or by EnvPool in C++."""
+"""The DeepMind Control Suite, stepped by dm_control in Python."""
 
 import functools
 import os
@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 
 from delightful.agents.control.environments.scaling import ActionScaling
-from delightful.agents.control.environments.vector import Step
-from delightful.agents.control.tasks import envpool_name
 from delightful.lab.errors import LabError, install
 
 
@@ -25,8 +23,7 @@ def load(task: str, seed: int = 0) -> Any:
     from dm_control import suite
 
     absl.logging.set_verbosity(absl.logging.ERROR)  # the models' own deprecations
-    domain, _, name = task.partition(":")
-    return suite.load(domain, name, task_kwargs={"random": seed})
+    return suite.load(*task.split(":"), task_kwargs={"random": seed})
 
 
 @functools.cache
@@ -67,43 +64,7 @@ class SuiteTask:
 
     def image(self, size: tuple[int, int]) -> np.ndarray:
         """(height, width, 3), of `size`."""
-        image: np.ndarray = self._environment.physics.render(*size, camera_id=0)
-        return image
+        return np.asarray(self._environment.physics.render(*size, camera_id=0))
 
     def _joined(self, found: dict[str, np.ndarray]) -> np.ndarray:
         return np.concatenate([np.ravel(found[name]) for name in self._names]).astype(np.float32)
-
-
-class EnvPoolSuite:
-    """Environments of EnvPool; observations have further parts, zeros, which are left out."""
-
-    def __init__(self, task: str, count: int, seed: int) -> None:
-        import envpool
-
-        self._names = observation_names(task)
-        self._environments = envpool.make(
-            envpool_name(task),
-            env_type="gymnasium",
-            num_envs=count,
-            num_threads=1,  # one process per core
-            seed=seed % 2**31,
-        )
-        self._scale = ActionScaling(self._environments.action_space)
-        self.actions = self._environments.action_space.shape[0]
-        shapes = (self._environments.observation_space[name].shape for name in self._names)
-        self.observed = sum(int(np.prod(shape)) for shape in shapes)
-
-    def reset(self) -> np.ndarray:
-        return self._joined(self._environments.reset()[0])
-
-    def step(self, action: np.ndarray) -> Step:
-        found, reward, terminated, truncated, _ = self._environments.step(self._scale(action))
-        return Step(self._joined(found), reward.astype(np.float32), terminated, truncated)
-
-    def reset_one(self, index: int) -> np.ndarray:
-        first: np.ndarray = self._joined(self._environments.reset(np.array([index]))[0])[0]
-        return first
-
-    def _joined(self, found: dict[str, np.ndarray]) -> np.ndarray:
-        parts = [found[name].reshape(len(found[name]), -1) for name in self._names]
-        return np.concatenate(parts, axis=1).astype(np.float32)

@@ -1,13 +1,18 @@
-"""The interface of vectorised environments, and single ones stepped one after the other.
+"""Vectorised environments: EnvPool's in C++, or single ones stepped one after the other in Python.
 
 All have float32 observations in one vector and actions in [−1, 1]. The step after an episode's end
 ignores its action: it resets the environment and gives the next episode's first observation.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
+
+from delightful.agents.control.environments.gym import GymTask
+from delightful.agents.control.environments.scaling import ActionScaling
+from delightful.agents.control.environments.suite import SuiteTask, observation_names
+from delightful.agents.control.tasks import envpool_name
 
 
 class Step(NamedTuple):
@@ -19,56 +24,62 @@ class Step(NamedTuple):
     truncated: np.ndarray  # by a time limit: more would have followed
 
 
-class VectorEnvironment(Protocol):
-    """Environments of one task that are stepped together."""
+class EnvPoolSuite:
+    """Environments of EnvPool; observations have further parts, zeros, which are left out."""
 
-    observed: int  # length of an observation
-    actions: int  # length of an action
+    def __init__(self, task: str, count: int, seed: int) -> None:
+        import envpool
 
-    def reset(self) -> np.ndarray: ...
-    def step(self, action: np.ndarray) -> Step: ...
-    def reset_one(self, index: int) -> np.ndarray: ...
+        self._names = observation_names(task)
+        self._environments = envpool.make(
+            envpool_name(task),
+            env_type="gymnasium",
+            num_envs=count,
+            num_threads=1,  # one process per core
+            seed=seed % 2**31,
+        )
+        self._scale = ActionScaling(self._environments.action_space)
+        self.actions = self._environments.action_space.shape[0]
+        shapes = (self._environments.observation_space[name].shape for name in self._names)
+        self.observed = sum(int(np.prod(shape)) for shape in shapes)
 
+    def reset(self) -> np.ndarray:
+        return self._joined(self._environments.reset()[0])
 
-class Task(Protocol):
-    """One environment."""
+    def step(self, action: np.ndarray) -> Step:
+        found, reward, terminated, truncated, _ = self._environments.step(self._scale(action))
+        return Step(self._joined(found), reward.astype(np.float32), terminated, truncated)
 
-    observed: int
-    actions: int
+    def reset_one(self, index: int) -> np.ndarray:
+        return np.asarray(self._joined(self._environments.reset(np.array([index]))[0])[0])
 
-    def reset(self) -> np.ndarray: ...
-    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool]: ...
-    def image(self, size: tuple[int, int]) -> np.ndarray: ...
-
-    @property
-    def steps_per_second(self) -> float: ...
+    def _joined(self, found: dict[str, np.ndarray]) -> np.ndarray:
+        parts = [found[name].reshape(len(found[name]), -1) for name in self._names]
+        return np.concatenate(parts, axis=1).astype(np.float32)
 
 
 class Sequential:
     """Single environments as a vectorised one, stepped one after the other in Python."""
 
-    def __init__(self, tasks: Sequence[Task]) -> None:
+    def __init__(self, tasks: Sequence[GymTask | SuiteTask]) -> None:
         self._tasks = tasks
-        self._over = [False] * len(tasks)
-        self.observed: int = tasks[0].observed
-        self.actions: int = tasks[0].actions
+        self._over = np.zeros(len(tasks), bool)
+        self.observed = tasks[0].observed
+        self.actions = tasks[0].actions
 
     def reset(self) -> np.ndarray:
-        self._over = [False] * len(self._over)
+        self._over[:] = False
         return np.stack([task.reset() for task in self._tasks])
 
     def step(self, action: np.ndarray) -> Step:
-        steps = [self._step(i, one) for i, one in enumerate(action)]
+        steps = [
+            (task.reset(), 0.0, False, False) if over else task.step(one)
+            for task, over, one in zip(self._tasks, self._over, action, strict=True)
+        ]
         observation, reward, terminated, truncated = map(np.array, zip(*steps, strict=True))
+        self._over = terminated | truncated
         return Step(observation, reward.astype(np.float32), terminated, truncated)
 
     def reset_one(self, index: int) -> np.ndarray:
         self._over[index] = False
         return self._tasks[index].reset()
-
-    def _step(self, index: int, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool]:
-        if self._over[index]:
-            return self.reset_one(index), 0.0, False, False
-        step = self._tasks[index].step(action)
-        self._over[index] = step[2] or step[3]
-        return step

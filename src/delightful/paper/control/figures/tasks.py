@@ -1,5 +1,6 @@
 """Figures 10–12 and 25, 26 of the paper; and how often a density inverts the gate."""
 
+import contextlib
 from typing import Any
 
 import polars as pl
@@ -27,18 +28,11 @@ _FINAL = (
 )
 
 
-def _complete_or_all(table: pl.DataFrame) -> pl.DataFrame:
-    """Tasks that every method has, if there are any."""
-    try:
-        return scores.complete(table)
-    except NotMeasuredError:
-        return table
-
-
 @figures.add("Figure 10", "Final return by task", sweep=sweep.TASKS, caption=_FINAL)
 def rewards(table: pl.DataFrame) -> Drawing:
     """Final return by task: a dot per seed, a bar at their mean."""
-    table = _complete_or_all(table)
+    with contextlib.suppress(NotMeasuredError):  # tasks that every method has, if there are any
+        table = scores.complete(table)
     rows = scores.final(table)
     tasks = rows["task"].unique().sort().to_list()
     figure, (axis,) = style.panels(1, width=max(4.5, 1.1 * len(tasks)), height=2.8)
@@ -156,9 +150,7 @@ def _either(axis: Any, table: pl.DataFrame, metric: str, *, pale: bool = False) 
 
 def _lead(table: pl.DataFrame) -> dict[str, float]:
     """By how much surprisal relative to the mode ends higher, with Student's interval."""
-    density, mode = (
-        scores.final(table.filter(pl.col("surprisal") == kind)) for kind in ("density", "mode")
-    )
+    density, mode = (scores.final(table.filter(surprisal=kind)) for kind in ("density", "mode"))
     both = mode.join(density, on="seed", suffix="_density")
     if both.is_empty():
         raise NotMeasuredError("no seed has been run with either surprisal")
@@ -193,7 +185,6 @@ def inversion(table: pl.DataFrame) -> Drawing:
     highest = float(by_step(both, "inverted", ("surprisal", *place))["mean"].max())  # type: ignore[arg-type]
     for k, ((task, deviation), mine) in enumerate(sorted(panels.items(), key=lambda p: p[0])):
         above, between, below = axes[k], axes[count + k], axes[2 * count + k]
-        where = {"task": str(task), "deviation": float(deviation)}
         drawn = [
             _either(above, mine, "inverted"),
             _either(between, mine, "gate_good"),
@@ -202,17 +193,15 @@ def inversion(table: pl.DataFrame) -> Drawing:
         ]
         lead = _lead(mine)
         drawn.append(pl.DataFrame({"metric": "mode − density at the end"} | lead))
-        parts += [d.with_columns(**{name: pl.lit(v) for name, v in where.items()}) for d in drawn]
+        parts += [d.with_columns(task=pl.lit(task), deviation=pl.lit(deviation)) for d in drawn]
         above.set(ylim=(0, max(0.1, 1.05 * highest)))
         above.set_title(f"{task}, deviation from {deviation:g}", fontsize=8)
-        low, high = (f"{lead[name]:+.0f}".replace("-", "−") for name in ("low", "high"))
-        title = f"mode − density: {lead['mean']:+.0f}".replace("-", "−")
+        title = "mode − density: {mean:+.0f} [{low:+.0f}, {high:+.0f}]".format(**lead)
         below.set_xlabel("step")
-        below.set_title(f"{title} [{low}, {high}]", fontsize=7)
-    for axis, said in zip(
-        axes[::count], ("draws of density > 1", "mean gate\n(pale: U < 0)", "return"), strict=True
-    ):
-        axis.set_ylabel(said)
+        below.set_title(title.replace("-", "−"), fontsize=7)
+    said = ("draws of density > 1", "mean gate\n(pale: U < 0)", "return")
+    for axis, words in zip(axes[::count], said, strict=True):
+        axis.set_ylabel(words)
     for axis in axes:
         axis.locator_params(axis="x", nbins=4)
     style.legend(axes[2 * count])

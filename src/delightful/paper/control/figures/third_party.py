@@ -1,4 +1,4 @@
-"""Figures 27 and 28: DG and third-party baselines."""
+"""Third-party baselines: public scores of MPO beside ours, and Figures 27 and 28."""
 
 import polars as pl
 
@@ -6,8 +6,9 @@ from delightful.lab import style
 from delightful.lab.experiment import Drawing, FigureBook
 from delightful.lab.plotting import line
 from delightful.lab.tables import by_step
-from delightful.paper.control import sweep
-from delightful.paper.control.scores import balanced, late
+from delightful.paper.control import public_scores, sweep
+from delightful.paper.control.figures.tasks import curves
+from delightful.paper.control.scores import balanced, final, late
 from delightful.paper.control.third_party import dg_and_baselines, with_regret
 
 figures = FigureBook("control")
@@ -18,6 +19,32 @@ _CAPTION = (
     "are read from the CSV that DELIGHTFUL_SCORES names, at the step nearest to our runs' end and "
     "at most twice or half of it."
 )
+
+
+@figures.add(
+    "beyond the paper",
+    "Our MPO over the steps of public scores",
+    sweep=sweep.BASELINE,
+    appendix=True,
+)
+def baseline(table: pl.DataFrame) -> Drawing:
+    """Return of the mean action, 4 episodes per evaluation, mean over seeds with ±1 standard error.
+    Points: MPO's scores in the CSV that DELIGHTFUL_SCORES names."""
+    end = int(table["steps"].max())  # type: ignore[arg-type]
+    public = public_scores.scores().filter(pl.col("agent").str.contains(r"\bMPO$"))
+    public = public.filter(pl.col("step") <= end).sort("agent", "task", "step")
+    marks = dict(zip(public["agent"].unique(maintain_order=True), "ox^sdv+", strict=False))
+    drawing = curves(table)
+    drawn = []
+    for axis in drawing.figure.axes:
+        mine = public.filter(pl.col("task") == axis.get_title())
+        for (agent,), part in mine.group_by("agent", maintain_order=True):
+            look = {"marker": marks.get(str(agent), "."), "mfc": "none", "color": "#333333"}
+            axis.plot(part["step"], part["score"], ls="", label=agent, **look)
+            axis.legend(loc="best", fontsize=6)
+            drawn.append(part)
+    numbers = pl.concat([drawing.numbers, final(table), *drawn], how="diagonal_relaxed")
+    return Drawing(drawing.figure, numbers)
 
 
 @figures.add(

@@ -8,15 +8,7 @@ import polars as pl
 from delightful.lab import style
 from delightful.lab.cells import DEFAULT
 from delightful.lab.experiment import Drawing, FigureBook
-from delightful.lab.plotting import (
-    against,
-    along,
-    label,
-    level,
-    methods,
-    percent,
-    side_by_side,
-)
+from delightful.lab.plotting import against, along, label, level, methods, percent, side_by_side
 from delightful.lab.tables import at_end, by_option, varying, with_role
 from delightful.paper.mnist import sweep
 from delightful.paper.mnist.config import BASELINES
@@ -38,15 +30,10 @@ def _temperatures(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
     axis.set(title="temperature", xscale="log", xlabel="temperature η", ylabel="error at the end")
     percent(axis)
     rows = by_option(at_end(table), "dg", "temperature")
-    parts = [
-        against(axis, rows, "temperature", metric, suffix=f", {split}", linestyle=linestyle)
-        for split, metric, linestyle in (
-            ("training", "train_error", "-"),
-            ("validation", "val_error", "--"),
-        )
-    ]
+    train = against(axis, rows, "temperature", "train_error", suffix=", training")
+    val = against(axis, rows, "temperature", "val_error", suffix=", validation", linestyle="--")
     style.legend(axis)
-    return pl.concat(parts)
+    return pl.concat([train, val])
 
 
 @figures.add("Figure 14", "Generalisation", sweep=sweep.TEMPERATURE, appendix=True)
@@ -62,12 +49,12 @@ def validation(table: pl.DataFrame) -> Drawing:
 def entropy(table: pl.DataFrame) -> Drawing:
     """PG with an entropy bonus of each coefficient, and DG at each temperature."""
     figure, (axis,) = style.panels(1, width=4.2, height=2.8)
-    bonus = varying(at_end(table), "entropy").filter(pl.col("entropy") > 0)
-    suffix = " + entropy bonus, by coefficient"
+    ends, suffix = at_end(table), " + entropy bonus, by coefficient"
+    bonus = varying(ends, "entropy").filter(pl.col("entropy") > 0)
     parts = [against(axis, bonus, "entropy", "train_error", suffix=suffix)]
-    gated = by_option(varying(at_end(table), "temperature"), "dg", "temperature")
+    gated = by_option(varying(ends, "temperature"), "dg", "temperature")
     parts.append(against(axis, gated, "temperature", "train_error", suffix=", by η"))
-    plain = with_role(varying(at_end(table), DEFAULT), "rival")
+    plain = with_role(varying(ends, DEFAULT), "rival")
     for name in methods(plain):
         mine, colour = plain.filter(pl.col("method") == name), style.colour(name)
         parts.append(level(axis, mine, "train_error", label(name), colour=colour))
@@ -78,27 +65,19 @@ def entropy(table: pl.DataFrame) -> Drawing:
     return Drawing(figure, pl.concat(parts, how="diagonal"))
 
 
-def _by_steps(axis: Any, rows: pl.DataFrame, field: str) -> list[pl.DataFrame]:
-    """A line for each length of runs; shorter ones hollow, since they are not to be compared."""
-    longest, *shorter = sorted(rows["steps"].unique().to_list(), reverse=True)
-    keys = ("method", "baseline", "steps")
-    parts = [against(axis, rows.filter(steps=longest), field, "train_error", keys=keys)]
-    for steps in shorter:
-        mine, name = rows.filter(steps=steps), f", {steps} steps"
-        hollow = {"linestyle": ":", "mfc": "white"}
-        parts.append(against(axis, mine, field, "train_error", keys=keys, suffix=name, **hollow))
-    return parts
-
-
 def _sensitivity(table: pl.DataFrame, field: str, title: str) -> Drawing:
     """Final error of PG and DG against one config field, a panel per baseline."""
     names = [b for b in BASELINES if b in set(table["baseline"])]
     figure, axes = style.panels(len(names), width=2.5 if len(names) > 1 else 3.3)
-    ends = at_end(table)
+    keys = ("method", "baseline", "steps")
     parts = []
     for axis, baseline in zip(axes, names, strict=True):
-        rows = ends.filter(pl.col("baseline") == baseline)
-        parts += _by_steps(axis, rows, field)
+        rows = at_end(table).filter(pl.col("baseline") == baseline)
+        lengths = sorted(rows["steps"].unique().to_list(), reverse=True)
+        for steps in lengths:  # shorter runs hollow, since they are not to be compared
+            hollow = {"suffix": f", {steps} steps", "linestyle": ":", "mfc": "white"}
+            mine, look = rows.filter(steps=steps), {} if steps == lengths[0] else hollow
+            parts.append(against(axis, mine, field, "train_error", keys=keys, **look))
         axis.set(xscale="log", yscale="log", xlabel=title)
         axis.set_title(f"baseline: {baseline}" if len(names) > 1 else "")
         percent(axis)

@@ -1,4 +1,4 @@
-"""Figures 20 to 24: tuning, robustness, task variants and additive mixtures."""
+"""Figures 20 to 24: tuning, robustness, variants, additive mixtures; and two beyond the paper."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -17,12 +17,12 @@ from delightful.lab.plotting import (
     level,
     line,
     logarithmic,
+    methods,
     percent,
     side_by_side,
 )
-from delightful.lab.tables import by_option, means
+from delightful.lab.tables import by_option, by_step, means, with_role
 from delightful.paper.tokens import sweep
-from delightful.paper.tokens.figures.diagrams import draw_rewards
 from delightful.paper.tokens.figures.main_text import error_axis
 from delightful.paper.tokens.runs import ends
 
@@ -31,13 +31,10 @@ figures = FigureBook("tokens")
 
 def _penalties(rows: list[tuple[int, float]]) -> list[str]:
     """The rows of a map, (passes, β), in words: one pass is named where others have more."""
-    if len({passes for passes, _ in rows}) == 1:
-        return [f"{beta:g}" for _, beta in rows]
-    once = {0.0: "one pass"}
-    return [
-        f"{beta:g}" if passes > 1 else once.get(beta, f"{beta:g}, one pass")
-        for passes, beta in rows
-    ]
+    several = len({passes for passes, _ in rows}) > 1
+    once = [", one pass" if several and passes == 1 else "" for passes, _ in rows]
+    names = [f"{beta:g}{words}" for (_, beta), words in zip(rows, once, strict=True)]
+    return ["one pass" if name == "0, one pass" else name for name in names]
 
 
 def _map(axis: Any, table: pl.DataFrame, method: str, option: str, symbol: str) -> pl.DataFrame:
@@ -51,18 +48,16 @@ def _map(axis: Any, table: pl.DataFrame, method: str, option: str, symbol: str) 
     )
     if numbers.is_empty():
         return numbers
-    across = sorted(numbers[option].unique().to_list())
-    up = sorted(numbers.select("epochs", "kl").unique().rows())
-    grid = np.full((len(up), len(across)), np.nan)
-    for row in numbers.iter_rows(named=True):
-        grid[up.index((row["epochs"], row["kl"])), across.index(row[option])] = row["mean"]
+    wide = numbers.pivot(option, index=("epochs", "kl"), values="mean").sort("epochs", "kl")
+    grid = wide.drop("epochs", "kl").to_numpy()
     axis.imshow(grid, origin="lower", aspect="auto", cmap="viridis_r", vmin=0, vmax=0.5)
     for i, j in np.argwhere(np.isfinite(grid)):
         value = grid[i, j]
         shade = "white" if value > 0.25 else "black"
         axis.text(j, i, f"{value:.3f}", ha="center", va="center", color=shade, fontsize=7)
+    across = numbers[option].unique(maintain_order=True)
     axis.set_xticks(range(len(across)), labels=[f"{x:g}" for x in across])
-    axis.set_yticks(range(len(up)), labels=_penalties(up))
+    axis.set_yticks(range(len(wide)), labels=_penalties(wide.select("epochs", "kl").rows()))
     axis.grid(visible=False)
     axis.set(title=label(method), xlabel=symbol, ylabel="KL penalty β")
     return numbers
@@ -81,35 +76,34 @@ def tuning(table: pl.DataFrame) -> Drawing:
 def learning_rate(table: pl.DataFrame) -> Drawing:
     """Error averaged over 1,000 batches."""
     figure, (axis,) = style.panels(1, width=3.8, height=2.7)
-    rows = ends(table)
-    numbers = against(axis, rows, "learning_rate", "regret")
+    numbers = against(axis, ends(table), "learning_rate", "regret")
     axis.set(xscale="log", xlabel="learning rate", ylabel="average error")
     logarithmic(axis, numbers)
     style.legend(axis)
     return Drawing(figure, numbers)
 
 
-def _extended(axis: Any, table: pl.DataFrame) -> pl.DataFrame:
-    numbers = along(axis, table, "error")
-    error_axis(axis)
-    axis.set(xscale="log", xlabel="batches of episodes", ylabel="sequence error")
-    return numbers
-
-
 @figures.add("Figure 21b", "Extended training", sweep=sweep.EXTENDED, appendix=True)
 def extended(table: pl.DataFrame) -> Drawing:
     """Sequence error over 10,000 batches, 1,200 at the quick scale."""
-    return side_by_side(table, _extended)
+    figure, (axis,) = style.panels(1)
+    numbers = along(axis, table, "error")
+    error_axis(axis)
+    axis.set(xscale="log", xlabel="batches of episodes", ylabel="sequence error")
+    style.legend(axis)
+    return Drawing(figure, numbers)
 
 
 @figures.add("Figure 22", "Reward structures", appendix=True)
 def rewards() -> Drawing:
     """The same answer, wrong at two places, under each reward. Green tokens are rewarded, red ones
     are wrong, grey ones are right but not rewarded."""
+    from delightful.paper.tokens.figures.diagrams import draw_rewards  # late: it takes JAX
+
     return draw_rewards()
 
 
-def by_reward(
+def _by_reward(
     table: pl.DataFrame, rewards: Sequence[str], field: str, values: Sequence[Any]
 ) -> Drawing:
     """Learning curves, a row of panels for each reward and a column for each value of a field."""
@@ -136,8 +130,7 @@ def by_reward(
 def variants(table: pl.DataFrame) -> Drawing:
     """Sequence error for four targets and two rewards over 1,000 batches; 200 if quick."""
     rewards = [r for r in ("bag", "sequential", "all") if r in set(table["reward"])]
-    tasks = [t for t in TASKS if t in set(table["task"])]
-    return by_reward(table, rewards, "task", tasks)
+    return _by_reward(table, rewards, "task", [t for t in TASKS if t in set(table["task"])])
 
 
 @figures.add(
@@ -150,7 +143,7 @@ def additive(table: pl.DataFrame) -> Drawing:
     mixtures = by_option(rows, "additive", "alpha", "temperature")
     numbers = means(mixtures, "regret", ("temperature", "alpha"))
     numbers = numbers.with_columns(method=pl.lit("additive"), metric=pl.lit("regret"))
-    heats = sorted(numbers["temperature"].unique().to_list())
+    heats = numbers["temperature"].unique().sort()
     for shade, eta in zip(np.linspace(0.15, 0.85, max(1, len(heats))), heats, strict=False):
         part = numbers.filter(pl.col("temperature") == eta)
         colour, name = style.shade("viridis", float(shade)), f"additive, η = {eta:g}"
@@ -165,3 +158,40 @@ def additive(table: pl.DataFrame) -> Drawing:
     logarithmic(axis, drawn)
     style.legend(axis)
     return Drawing(figure, drawn)
+
+
+@figures.add("beyond the paper", "All-or-nothing reward", sweep=sweep.ALL_OR_NOTHING, appendix=True)
+def all_or_nothing(table: pl.DataFrame) -> Drawing:
+    """An answer earns 1 if it is faultless and 0 otherwise, so at first nearly every batch has no
+    gradient."""
+    lengths = sorted(table["length"].unique().to_list())
+    return _by_reward(table, [table["reward"][0]], "length", lengths)
+
+
+@figures.add(
+    "beyond the paper",
+    "What the gate does to Token Reversal",
+    sweep=sweep.CURVES,
+    appendix=True,
+)
+def gate(table: pl.DataFrame) -> Drawing:
+    """(a) DG's gate at η = 1, averaged over the tokens of answers above and below their baseline; a
+    batch without any counts as ½. (b) Mean surprisal of the sampled tokens. On average the gate is
+    near ½ here: what it changes is the weight of the few rare tokens."""
+    figure, axes = style.panels(2)
+    name = (methods(with_role(table, "main")) or methods(table))[0]
+    rows = table.filter(pl.col("method") == name)
+    gates = {"gate_good": ("above the baseline", "#2ca02c"), "gate_bad": ("below it", "#d62728")}
+    parts = []
+    for metric, (text, colour) in gates.items():
+        parts.append(by_step(rows, metric))
+        line(axes[0], parts[-1], "step", label=text, colour=colour)
+    parts.append(along(axes[1], table, "surprisal"))
+    axes[0].set(title=f"(a) mean gate of {label(name)}", ylabel="gate w")
+    axes[1].set(title="(b) surprisal of sampled tokens", ylabel="nats")
+    if not parts[-1].filter(pl.col("mean") > 0).is_empty():
+        axes[1].set_yscale("log")
+    for axis in axes:
+        axis.set_xlabel("batches of episodes")
+        style.legend(axis)
+    return Drawing(figure, pl.concat(parts))

@@ -20,21 +20,21 @@ from delightful.lab.plotting import (
 from delightful.lab.statistics import t_interval
 from delightful.lab.tables import varying
 from delightful.paper.tokens import sweep
-from delightful.paper.tokens.figures.diagrams import draw_task
 from delightful.paper.tokens.runs import ends, power_laws, scaled, with_regret
 
 figures = FigureBook("tokens")
-_FLOOR = 1e-4  # what a logarithmic axis shows of an error of 0
 
 
 @figures.add("Figure 7", "The Token Reversal task")
 def task() -> Drawing:
     """A prompt of H tokens and the answer that is asked for; arrows show what is repeated."""
+    from delightful.paper.tokens.figures.diagrams import draw_task  # late: it takes JAX
+
     return draw_task()
 
 
 def error_axis(axis: Any) -> None:
-    axis.set_ylim(_FLOOR, 0.7)  # first: an axis of zeros cannot be scaled by itself
+    axis.set_ylim(1e-4, 0.7)  # first: an axis of zeros cannot be scaled by itself
     axis.set_yscale("log")
     percent(axis)
 
@@ -46,22 +46,17 @@ def error(table: pl.DataFrame) -> Drawing:
     episodes, (b) per gradient step."""
     figure, axes = style.panels(2)
     rows = with_regret(table)
-    parts = [along(axes[0], rows, "error")]
     fewest = rows.group_by("method").agg(pl.col("updates").max())["updates"].min()
     by_update = rows.filter(pl.col("updates") <= fewest).with_columns(step=pl.col("updates"))
-    parts.append(along(axes[1], by_update, "error"))
-    for axis, title, x in zip(
-        axes,
-        ("(a) per episode", "(b) per gradient step"),
-        ("batches of episodes", "gradient steps"),
-        strict=True,
+    parts = []
+    for axis, shown, name in zip(
+        axes, (rows, by_update), ("batches", "gradient steps"), strict=True
     ):
+        parts.append(along(axis, shown, "error").with_columns(x=pl.lit(name)))
         error_axis(axis)
-        axis.set(title=title, xlabel=x)
-    axes[0].set_ylabel("sequence error")
+    axes[0].set(title="(a) per episode", xlabel="batches of episodes", ylabel="sequence error")
+    axes[1].set(title="(b) per gradient step", xlabel="gradient steps")
     style.legend(axes[0])
-    names = ("batches", "gradient steps")
-    parts = [part.with_columns(x=pl.lit(name)) for part, name in zip(parts, names, strict=True)]
     return Drawing(figure, pl.concat(parts))
 
 
@@ -93,8 +88,7 @@ def scaling(table: pl.DataFrame) -> Drawing:
     symbols = {"length": "horizon H", "vocabulary": "vocabulary M"}
     parts = []
     for axis, (field, symbol) in zip(axes[:2], symbols.items(), strict=True):
-        rows = varying(ends(table), field)
-        parts.append(against(axis, rows, field, "error"))
+        parts.append(against(axis, varying(ends(table), field), field, "error"))
         axis.set(xlabel=symbol, ylabel="final error", ylim=(0, None))
         percent(axis)
     style.legend(axes[0])

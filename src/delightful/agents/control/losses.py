@@ -1,4 +1,4 @@
-"""The actor's loss: advantages on actions sampled afresh, any method's score weight, a KL term.
+"""The losses of the actor, with any method's score weight, and of the critic, with Retrace.
 
 At every replayed state, actions are sampled from the current policy and valued by the target
 critic: our reading of the paper's 'on-policy score terms without importance ratios'.
@@ -13,12 +13,13 @@ import jax.numpy as jnp
 from delightful.agents.control import networks
 from delightful.agents.control.config import LEAST_WEIGHT, ControlConfig
 from delightful.agents.control.gaussian import Gaussian, Weights, divergence
-from delightful.agents.control.transitions import Transitions
+from delightful.agents.control.rollout import Transitions
 from delightful.gate import gate
 from delightful.losses import policy_loss
 from delightful.weights import METHODS, score_weight
 
 PPO_CLIP = METHODS["ppo"].defaults["clip"]
+LEAST_SCALE = 1e-2  # bounds how far a first, rare reward is scaled up
 
 
 class Samples(NamedTuple):
@@ -48,11 +49,6 @@ def sample_actions(
     return Samples(action, networks.value(target_critic, observation, action))
 
 
-def advantages(q: jax.Array) -> jax.Array:
-    """U = Q(s, a) − mean over the samples at s, which lie on the last axis."""
-    return q - jnp.mean(q, axis=-1, keepdims=True)
-
-
 def actor_loss(
     config: ControlConfig,
     options: Mapping[str, Any],
@@ -66,7 +62,8 @@ def actor_loss(
     Also returns diagnostics. The target policy comes without the last state, which is Retrace's.
     """
     policy = Gaussian(*(x[:-1] for x in policy))
-    action, advantage = samples.action[:-1], advantages(samples.q[:-1])
+    action, q = samples.action[:-1], samples.q[:-1]
+    advantage = q - jnp.mean(q, axis=-1, keepdims=True)
     log_prob, old_log_prob = policy.log_prob(action), target_policy.log_prob(action)
     mode = policy.log_prob(policy.mean)[:, :, None] + jnp.zeros_like(log_prob)
     batch = {
@@ -108,12 +105,7 @@ def gate_diagnostics(
 ) -> dict[str, jax.Array]:
     """DG's gate at η = 1, and how often a density above 1 inverts it, whatever the method."""
     relative = mode if config.surprisal == "mode" else None
-    w = gate(
-        log_prob=log_prob,
-        advantage=advantage,
-        max_surprisal=config.max_surprisal,
-        mode_log_prob=relative,
-    )
+    w = gate(log_prob, advantage, max_surprisal=config.max_surprisal, mode_log_prob=relative)
     good, bad = advantage > 0, advantage < 0
     return {
         "inverted": jnp.mean(log_prob > 0),
@@ -122,3 +114,95 @@ def gate_diagnostics(
         "gate_bad": jnp.sum(w * bad) / jnp.maximum(jnp.sum(bad), 1),
         "advantage": jnp.sqrt(jnp.mean(advantage**2)),
     }
+
+
+class RewardStatistics(NamedTuple):
+    """Exponential moving averages of the rewards and of their squares."""
+
+    mean: jax.Array
+    square: jax.Array
+
+    @property
+    def scale(self) -> jax.Array:
+        """Root mean square of the rewards, at least LEAST_SCALE."""
+        return jnp.maximum(jnp.sqrt(self.square), LEAST_SCALE)
+
+
+def update_statistics(
+    config: ControlConfig, statistics: RewardStatistics, transitions: Transitions, steps: jax.Array
+) -> RewardStatistics:
+    """The averages after another batch; in the first learner steps, means of all batches so far."""
+    rate = jnp.maximum(1 - config.reward_decay, 1 / (steps + 1))
+    reward, valid = transitions.reward, transitions.valid
+    count = jnp.maximum(jnp.sum(valid), 1)
+    seen = (jnp.sum(values * valid) / count for values in (reward, reward**2))
+    pairs = zip(statistics, seen, strict=True)
+    return RewardStatistics(*(average + rate * (new - average) for average, new in pairs))
+
+
+def normalised_rewards(
+    config: ControlConfig, statistics: RewardStatistics, transitions: Transitions
+) -> Any:
+    """(r − mean)/scale; terminal values are shifted consistently with the mean-subtracted rewards.
+
+    Subtracting the mean from every reward lowers all values by mean/(1 − γ), if a terminated task
+    is taken to give reward 0 for ever after: at its end, −γ/(1 − γ)·mean is added. No policy gains
+    by that, and the critic has less to learn.
+    """
+    mean = statistics.mean
+    terminal = (1 - transitions.discount) * config.discount / (1 - config.discount)
+    return (transitions.reward - mean - terminal * mean) / statistics.scale
+
+
+def retrace_targets(
+    config: ControlConfig,
+    target_critic: Weights,
+    statistics: RewardStatistics,
+    transitions: Transitions,
+    policy: Gaussian,
+    samples: Samples,
+) -> tuple[jax.Array, jax.Array]:
+    """Targets for Q(s_t, a_t) at all replayed transitions but the last; the mean of min(1, π/μ)."""
+    observation, action = transitions.observation[:-1], transitions.action[:-1]
+    log_ratio = Gaussian(*(x[:-1] for x in policy)).log_prob(action) - transitions.log_prob[:-1]
+    targets = retrace(
+        networks.value(target_critic, observation, action),
+        jnp.mean(samples.q[1:], axis=-1),
+        normalised_rewards(config, statistics, transitions)[:-1],
+        config.discount * transitions.discount[:-1],
+        jnp.where(transitions.valid[:-1] > 0, log_ratio, -jnp.inf),
+        config.trace,
+    )
+    return targets, jnp.mean(jnp.minimum(1.0, jnp.exp(log_ratio)))
+
+
+def critic_loss(critic: Weights, transitions: Transitions, targets: jax.Array) -> jax.Array:
+    """½(Q(s, a) − target)², averaged over the valid transitions but the last."""
+    valid = transitions.valid[:-1]
+    q = networks.value(critic, transitions.observation[:-1], transitions.action[:-1])
+    return 0.5 * jnp.sum((q - targets) ** 2 * valid) / jnp.sum(valid)
+
+
+def retrace(
+    q: jax.Array,
+    next_value: jax.Array,
+    reward: jax.Array,
+    discount: jax.Array,
+    log_ratio: jax.Array,
+    trace: float | jax.Array,
+) -> jax.Array:
+    """Retrace(λ): Q(s_t, a_t) + Σ_{k≥t} (Π_{t<i≤k} γ·c_i) δ_k with c = λ·min(1, π/μ).
+
+    Off-policy targets for Q from replayed sequences (Munos et al. 2016), with
+    δ_t = r_t + γ_t·E_π Q(s_{t+1}, ·) − Q(s_t, a_t). Time is on the first axis. A `log_ratio`,
+    log π(a_t) − log μ(a_t), of −∞ cuts the trace: no target before it looks past t.
+    """
+    error = reward + discount * next_value - q
+    passed = discount[:-1] * trace * jnp.minimum(1.0, jnp.exp(log_ratio[1:]))
+
+    def back(later: jax.Array, at: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        total = at[0] + at[1] * later
+        return total, total
+
+    _, earlier = jax.lax.scan(back, error[-1], (error[:-1], passed), reverse=True, unroll=True)
+    return q + jnp.concatenate([earlier, error[-1:]])
