@@ -12,7 +12,8 @@ import polars as pl
 
 from delightful.agents.control.config import ControlConfig
 from delightful.agents.control.tasks import BENCHMARKING
-from delightful.lab.experiment import VERDICTS, Experiment, Figure
+from delightful.lab.experiment import Experiment, Figure
+from delightful.lab.verdicts import VERDICTS
 from delightful.paper import EXPERIMENTS
 from delightful.paper.control.sweep import QUICK_STEPS, QUICK_TASKS
 from delightful.paper.stacks.figures import PLAIN, SPANS, TITLES
@@ -23,10 +24,10 @@ RESULTS = ROOT / "docs" / "results"
 
 
 def counts(rows: list[dict]) -> str:
-    """How many claims of each section came out how."""
+    """How many claims of each section came out how, under the reading that stands for the paper."""
     lines = [f"| section | {' | '.join(VERDICTS)} | seeds |", f"|---|{'---|' * len(VERDICTS)}---|"]
     for experiment in EXPERIMENTS.values():
-        mine = _of(experiment, rows)
+        mine = [row for row in _of(experiment, rows) if row["stands_for_the_paper"]]
         if not mine:  # beyond the paper
             continue
         found = [sum(row["verdict"] == verdict for row in mine) for verdict in VERDICTS]
@@ -87,10 +88,14 @@ def _shows(experiment: Experiment, figure: Figure, row: dict) -> bool:
 def _table(rows: list[dict]) -> list[str]:
     if not rows:
         return []
-    lines = ["| the paper says | paper | here, with 95% interval | verdict |", "|---|---|---|---|"]
+    lines = ["| the paper says | paper | here, with interval | verdict |", "|---|---|---|---|"]
     for row in rows:
         here = f"{row['measures']}: {row['text']}" if row["measures"] else row["note"]
-        cells = (f"{row['sentence']} ({row['where']})", row["paper"], here, row["verdict"])
+        needed = f"; {row['seeds_needed']} seeds would decide it" if row["seeds_needed"] else ""
+        seeds = f" ({row['seeds']} seeds{needed})" if row["seeds"] else ""
+        reading = f"{row['reading']}: " if row["reading"] else ""
+        verdict = f"{reading}{row['verdict']}"
+        cells = (f"{row['sentence']} ({row['where']})", row["paper"], here + seeds, verdict)
         texts = [re.sub(r"([|*<$])", r"\\\1", cell) for cell in cells]
         lines.append(f"| {' | '.join(texts)} |")
     return [*lines, ""]
