@@ -100,7 +100,7 @@ def report(options: Namespace, store: Store, plan: Plan) -> list[Decision]:
         if figure.sweep is None or usable(figure.sweep, its_plan, store):
             with contextlib.suppress(NothingToDrawError):  # of runs that --method or --set changed
                 drawn.append(draw(figure, store, its_plan, folder / "figures", plan))
-    page = write_report(folder, chosen, decisions, drawn, counts(decisions))
+    page = write_report(folder, chosen, decisions, drawn)
     rows = json.dumps([decision.row() for decision in decisions], indent=1, ensure_ascii=False)
     with writing(folder):
         write_whole(folder / "claims.md", claims_markdown(decisions).encode())
