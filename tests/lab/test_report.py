@@ -93,7 +93,7 @@ def test_what_is_not_run_is_folded_away_with_its_reason_and_command(page):
     assert fold.locator("summary").inner_text() == "1 claim not run"
     assert not page.locator('[id="alpha/absent"]').is_visible()
     fold.locator("summary").click()
-    assert "the network is missing" in fold.inner_text()
+    assert "The network is missing." in fold.inner_text()
     run, check = fold.locator("code").inner_text().split(" && ")
     assert run == "delightful run alpha/training --scale quick"
     assert check == "delightful claims alpha/absent --scale quick"

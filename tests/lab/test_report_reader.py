@@ -54,6 +54,8 @@ def test_a_filter_leaves_no_empty_heading(page, verdict):
     sections = {name.split("/")[0] for name in CLAIMS if VERDICT[name] == verdict}
     shown = {e.get_attribute("data-of") for e in entries.all() if e.is_visible()}
     assert shown == sections
+    targets = [a.get_attribute("href")[1:] for a in page.locator("nav a:visible").all()]
+    assert targets == visible(page, ", ".join(f'[id="{target}"]' for target in targets))
 
 
 def test_a_section_can_be_shown_alone(page):

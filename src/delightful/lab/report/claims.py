@@ -35,7 +35,7 @@ def absent(checked: Checked) -> str:
         f'<article class="claim not-run" id="{escape(claim.id)}" data-item '
         f'data-verdict="{checked.verdict}">\n{_header(checked)}\n'
         f"{paragraph(claim.sentence, 'sentence')}{paragraph(claim.paper, start='Paper:')}"
-        f"{paragraph(first.note)}{command(first.command)}</article>"
+        f"{paragraph(_sentence(first.note))}{command(first.command)}</article>"
     )
 
 
