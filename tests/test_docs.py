@@ -11,9 +11,9 @@ import pytest
 
 import delightful as dg
 from delightful.lab.cells import Plan
+from delightful.lab.drawing import draw
 from delightful.lab.errors import LabError
 from delightful.lab.experiment import Figure
-from delightful.lab.drawing import draw
 from delightful.lab.store import Store
 from delightful.paper import EXPERIMENTS
 from delightful.plugins.gating import LOGGED, DelightConfig

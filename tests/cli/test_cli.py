@@ -43,7 +43,7 @@ RUN = ("run", "bandit/alignment", "--scale", "smoke", "--workers", "1")
         ("run bandit --method dgg", "one of pg, dg"),
         ("run contexts --method mpo", "weighs whole batches"),
         ("run bandit --sedes 3", "--sedes"),
-        ("run bandit --scale huge", "'smoke', 'quick', 'paper'"),
+        ("run bandit --scale huge", "'smoke', 'brief', 'quick', 'paper'"),
         ("run bandit --seeds 0", "--seeds must be at least 1, got 0"),
         ("run bandit --seeds -3", "--seeds must be at least 1, got -3"),
         ("run bandit --seeds many", "--seeds"),
@@ -164,7 +164,8 @@ def test_claims_shows_verdicts_and_the_command_of_what_is_not_run(
     assert done.returncode == 0
     assert "3 claims: 2 reproduced, 1 not run" in done.stdout
     found = as_json(delightful("claims", *names, "--json", "--store", store).stdout)
-    assert found["counts"] == {"reproduced": 2, "partly": 0, "not reproduced": 0, "not run": 1}
+    counts = {"reproduced": 2, "partly": 0, "not reproduced": 0, "inconclusive": 0, "not run": 1}
+    assert found["counts"] == counts
     rows = {row["id"]: row for row in found["claims"]}
     assert set(rows) == set(names)
     assert rows["bandit/gap-vanishes"]["scale"] == "smoke"

@@ -66,15 +66,15 @@ def test_a_field_says_its_default_and_where_it_comes_from(delightful: Any, tmp_p
 def test_a_name_of_several_kinds_shows_them_all_and_their_sweep_once(
     delightful: Any, as_json: Callable[[str], Any], tmp_path: Path
 ) -> None:
-    done = delightful("list", "mnist/depth", "mnist", "--json", "--store", tmp_path)
+    done = delightful("list", "tokens/extended", "tokens", "--json", "--store", tmp_path)
     found = as_json(done.stdout)
     kinds = ["figure", "claim", "experiment", "sweep"]
     assert [(next(iter(f)), f[next(iter(f))]) for f in found] == [
-        (kind, "mnist" if kind == "experiment" else "mnist/depth") for kind in kinds
+        (kind, "tokens" if kind == "experiment" else "tokens/extended") for kind in kinds
     ]
-    assert found[2]["claims"] == [claim.id for claim in EXPERIMENTS["mnist"].claims]
+    assert found[2]["claims"] == [claim.id for claim in EXPERIMENTS["tokens"].claims]
     assert {"figure", "claim"} & set(found[3]["used by"]) == set()
-    assert "mnist/depth" in found[3]["used by"]
+    assert "tokens/extended" in found[3]["used by"]
 
 
 def test_an_experiment_shows_its_configs(

@@ -1,237 +1,197 @@
-"""The report as a reader meets it: in a browser, offline, on a phone, and without JavaScript."""
+"""What the report shows: each claim once, with its figure, its rule and what was measured."""
 
+import dataclasses
 import hashlib
-import json
-import os
-import re
-import shutil
-import subprocess
 import sys
 from collections import Counter
 from html import unescape
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from sample_report import (
+    CLAIMS,
+    DECISIONS,
+    DESKTOP,
+    FIGURES,
+    NAMES,
+    PHONE,
+    PLACES,
+    PLAN,
+    VERDICT,
+    Settings,
+    build,
+    visible,
+)
 
+from delightful.lab.cells import Plan
 from delightful.lab.config import choices
-from delightful.paper import EXPERIMENTS
-
-NAMES = ("gate", "bandit", "contexts")  # the others take minutes to compile; .ci/run reports on all
-SHOWN = [EXPERIMENTS[name] for name in NAMES]
-CLAIMS = [claim for e in SHOWN for claim in e.claims]
-FIGURES = [f for e in SHOWN for f in e.figures if not f.panel]
-QUIET = [
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
-    *("--disable-background-networking", "--disable-component-update"),
-]
+from delightful.lab.decisions import decide_all, shown
+from delightful.lab.report import write_report
+from delightful.lab.store import Store
+from delightful.lab.verdicts import VERDICTS, confidence_of
+from delightful.paper.contexts import EXPERIMENT as CONTEXTS
 
 
-@pytest.fixture(scope="session")
-def report(tmp_path_factory) -> Path:
-    """The folder of a report on runs at smoke scale."""
-    store = tmp_path_factory.mktemp("smoke")
-    arguments = ["reproduce", *NAMES, "--scale", "smoke", "--store", str(store)]
-    subprocess.run(
-        [sys.executable, "-m", "delightful.cli", *arguments], check=True, capture_output=True
+def test_each_claim_is_on_the_page_once_with_its_sentence_and_verdict(page):
+    found = page.eval_on_selector_all(
+        ".claim",
+        "all => all.map(c => [c.id, c.querySelector('header .chip').textContent,"
+        " c.querySelector('.sentence').textContent])",
     )
-    return store / "report"
+    assert Counter(name for name, _, _ in found) == Counter(CLAIMS)
+    sentences = {d.claim.id: d.claim.sentence for d in DECISIONS}
+    for name, verdict, sentence in found:
+        assert (verdict, sentence) == (VERDICT[name], sentences[name])
 
 
-@pytest.fixture(scope="session")
-def source(report) -> str:
-    """The page without the images inside it, whose base64 may spell anything."""
-    return re.sub(r"data:image/png;base64,[\w+/=]+", "", (report / "report.html").read_text())
+def test_the_data_has_every_verdict():
+    assert set(VERDICT.values()) == set(VERDICTS)
 
 
-@pytest.fixture(scope="session")
-def browser():
-    names = ("chromium", "chromium-browser", "google-chrome")
-    path = next(filter(None, map(shutil.which, names)), None)
-    if path is None:
-        decide = pytest.fail if os.environ.get("DELIGHTFUL_REQUIRE_CHROMIUM") else pytest.skip
-        decide(f"the report is read in Chromium, and none of {', '.join(names)} is installed")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=path, args=QUIET)
-        yield launched
-        launched.close()
-
-
-@pytest.fixture
-def open_page(browser, report):
-    """Open the report; whatever the page complains of or asks the network for fails the test."""
-    contexts, complaints = [], []
-
-    def complain(request):
-        if not request.url.startswith(("file://", "data:")):
-            complaints.append(request.url)
-
-    def open_(width=1100, height=800, **options):
-        context = browser.new_context(viewport={"width": width, "height": height}, **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", complain)
-        page.on("requestfailed", lambda request: complaints.append(request.url))
-        page.goto((report / "report.html").as_uri())
-        return page
-
-    yield open_
-    for context in contexts:
-        context.close()
-    assert complaints == []
-
-
-@pytest.fixture
-def page(open_page):
-    return open_page()
-
-
-def visible_claims(page):
-    return page.eval_on_selector_all(
-        ".claim", "all => all.filter(c => c.offsetHeight > 0).map(c => c.id)"
+def test_each_claim_stands_under_the_figure_that_shows_it(page):
+    groups = page.eval_on_selector_all(
+        ".group",
+        "all => all.map(g => [g.querySelector('figure')?.id ?? '',"
+        " [...g.querySelectorAll('.claim')].map(c => c.id)])",
     )
+    expected = {f"figure-{name}" if name else "": claims for name, claims in PLACES.items()}
+    assert dict(groups) == expected | {"figure-gamma/more": []}
 
 
-def verdicts(report):
-    return {row["id"]: row["verdict"] for row in json.loads((report / "claims.json").read_text())}
+def test_it_opens_with_what_was_found(page):
+    cards = page.locator(".card")
+    assert [h.inner_text().split("\n")[0] for h in cards.locator("h3 a").all()] == [*NAMES.values()]
+    first, second, third = cards.all()
+    assert "2 of 4 claims reproduced, 1 partly, 1 not reproduced; 1 not run." in first.inner_text()
+    assert first.locator("figcaption a").inner_text() == "Figure 2"
+    links = [a.get_attribute("href") for a in first.locator(".lines a").all()]
+    assert links == ["#alpha/faster", "#alpha/parts", "#alpha/exact"]  # none of an appendix
+    words = "1 inconclusive: 24 seeds would probably decide it, about 20 min of one core."
+    assert words in second.inner_text()
+    assert third.locator("figure").count() == 0
+    box = page.locator("#found").bounding_box()
+    assert box["y"] < page.locator(".part").first.bounding_box()["y"]
 
 
-def test_every_claim_is_on_the_page_once(page):
-    assert visible_claims(page) == [claim.id for claim in CLAIMS]
-    for claim in CLAIMS:
-        assert claim.sentence in page.locator(f'[id="{claim.id}"]').inner_text()
-
-
-def test_each_claim_shows_the_verdict_that_was_found(page, report):
-    shown = page.eval_on_selector_all(
-        ".claim", "all => all.map(c => [c.id, c.querySelector('.verdict').innerText])"
+def test_the_bars_and_the_legend_count_the_verdicts(page):
+    counts = Counter(VERDICT.values())
+    rows = page.locator(".legend li").all()
+    for row, (verdict, meaning) in zip(rows, VERDICTS.items(), strict=True):
+        assert row.locator(".chip").inner_text() == verdict
+        assert row.locator("b").inner_text() == str(counts[verdict])
+        assert meaning in row.inner_text()
+    label = page.locator("#section-alpha > .bar").get_attribute("aria-label")
+    assert label == "2 reproduced, 1 partly, 1 not reproduced, 1 not run"
+    widths = page.eval_on_selector_all(
+        "#section-alpha > .bar span", "all => all.map(s => s.offsetWidth)"
     )
-    assert dict(shown) == verdicts(report)
+    assert widths[0] > 1.8 * widths[1]
 
 
-def test_the_filter_shows_exactly_the_claims_of_a_verdict(page, report):
-    found = verdicts(report)
-    for verdict in set(found.values()):
-        button = page.locator(f'button[data-verdict="{verdict}"]')
-        button.click()
-        assert visible_claims(page) == [claim for claim, v in found.items() if v == verdict]
-        assert page.locator("button[aria-pressed=true]").all_inner_texts() == [button.inner_text()]
-    page.locator('button[data-verdict="all"]').click()
-    assert visible_claims(page) == list(found)
+def test_what_is_not_run_is_folded_away_with_its_reason_and_command(page):
+    fold = page.locator("#absent-alpha")
+    assert fold.locator("summary").inner_text() == "1 claim not run"
+    assert not page.locator('[id="alpha/absent"]').is_visible()
+    fold.locator("summary").click()
+    assert "The network is missing." in fold.inner_text()
+    run, check = fold.locator("code").inner_text().split(" && ")
+    assert run == "delightful run alpha/training --scale quick"
+    assert check == "delightful claims alpha/absent --scale quick"
 
 
-def test_a_button_can_be_reached_and_pressed_from_the_keyboard(page, report):
-    page.keyboard.press("Tab")
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.dataset.verdict") == "reproduced"
-    page.keyboard.press("Enter")
-    assert len(visible_claims(page)) == Counter(verdicts(report).values())["reproduced"]
+@pytest.mark.parametrize(("width", "beside"), [(DESKTOP, True), (PHONE, False)])
+def test_readings_are_side_by_side_and_on_a_phone_below_each_other(open_page, width, beside):
+    page = open_page(width=width)
+    one, other = page.locator('[id="beta/two-ways"] .reading').all()
+    left, right = one.bounding_box(), other.bounding_box()
+    assert (left["y"] == right["y"]) == beside
+    assert (left["x"] == right["x"]) != beside
+    assert "stands for the paper" in one.inner_text()
+    assert "The caption counts steps." in one.inner_text()
+    assert "stands for the paper" not in other.inner_text()
+    assert one.locator(".chip").inner_text() == "inconclusive"
+    assert other.locator(".chip").inner_text() == "reproduced"
+    assert "24 seeds would probably decide it: 20 min of one core" in one.inner_text()
 
 
-def test_the_buttons_count_the_claims(page, report):
-    counts = Counter(verdicts(report).values())
-    expected = {"all": len(CLAIMS)} | counts
-    shown = page.eval_on_selector_all(
-        ".filter button",
-        "all => all.map(b => [b.dataset.verdict, +b.querySelector('b').innerText])",
-    )
-    assert dict(shown) == expected
+def test_every_outcome_is_a_row_with_its_interval_and_the_numbers_on_hover(page):
+    (outcome,) = DECISIONS[0].outcomes
+    row = page.locator('[id="alpha/faster"] tbody tr')
+    assert row.locator(".value").inner_text() == shown(outcome)
+    assert row.locator(".status").inner_text() == "holds"
+    title = row.locator("svg title").text_content()
+    assert title.startswith(f"error, A − B: 1.5; {100 * confidence_of(12):.3g}% interval [1.46")
+    assert title.endswith("asked: above 0: holds")
+    rows = page.locator('[id="beta/many"] tr:has(.plot)')
+    assert rows.count() == 12
+    assert sum(one.is_visible() for one in rows.all()) == 6
+    page.locator('[id="beta/many"] summary').click()
+    assert all(one.is_visible() for one in rows.all())
 
 
-def test_every_figure_has_an_image_that_loads_and_says_what_it_is(page):
-    images = page.eval_on_selector_all("img", "all => all.map(i => [i.naturalWidth, i.alt])")
-    assert [alt for _, alt in images] == [f"{f.number}: {f.title}" for f in FIGURES]
-    assert all(width > 0 for width, _ in images)
+def test_the_rule_is_in_words_and_what_the_paper_gives_beside_it(page):
+    for decision in DECISIONS:
+        text = page.locator(f'[id="{decision.claim.id}"]').text_content()
+        assert f"Paper: {decision.claim.paper}" in text
+        if decision.verdict != "not run":
+            assert f"Rule: {decision.claim.rule.words}" in text
 
 
-@pytest.mark.parametrize("width", [320, 375, 768, 1100])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_overflows_sideways(open_page, width, scheme):
-    page = open_page(width=width, height=700, color_scheme=scheme)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+def test_figures_have_their_captions_and_lead_to_the_data(page, report):
+    for one in FIGURES:
+        on_page = page.locator(f'figure[id="figure-{one.id}"]')
+        assert on_page.locator("h3").text_content() == f"{one.number}: {one.title}"
+        assert on_page.locator("figcaption > p").first.text_content() == one.caption
+        file = report.parent / on_page.locator("a").get_attribute("href")
+        printed = on_page.locator("code").last.text_content()
+        assert hashlib.sha256(file.read_bytes()).hexdigest() == printed
+        commands = on_page.locator(".command code").all_text_contents()
+        assert commands[0].startswith(f"delightful figure {one.id}")
+        if one.sweep:
+            name = one.sweep.name
+            out = name.replace("/", "-")
+            assert commands[1] == f"delightful export {name} --scale quick --out {out}.csv"
 
 
-CONTRAST = """all => {
-  const light = colour => {
-    const parts = colour.match(/\\d+/g).slice(0, 3).map(c => c / 255)
-      .map(c => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
-    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
-  };
-  const paper = light(getComputedStyle(document.body).backgroundColor);
-  return Math.min(...all.map(e => light(getComputedStyle(e).color)).map(
-    ink => (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05)));
-}"""
+def test_every_choice_of_ours_is_listed_with_its_reason(page, source):
+    for name, default, reason in choices(Settings):
+        assert f"<dt>{name} = {default}</dt><dd>{reason}</dd>" in unescape(source)
+    assert "<p data-item>A remark &amp; more.</p>" in source
+    assert not page.locator("#choices-alpha dl").is_visible()
+    page.locator("#choices-alpha summary").click()
+    assert page.locator("#choices-alpha dl").is_visible()
+    assert page.locator("#choices-gamma").count() == 0
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("what", ["p", "a", ".verdict", ".dim", "dt"])
-def test_text_has_the_contrast_that_accessibility_asks_for(open_page, scheme, what):
-    page = open_page(color_scheme=scheme)
-    assert page.eval_on_selector_all(what, CONTRAST) >= 4.5
-
-
-def test_all_is_visible_without_javascript(open_page):
-    # Playwright's own evaluation still works: what is off is the page's script.
-    page = open_page(java_script_enabled=False)
-    assert visible_claims(page) == [claim.id for claim in CLAIMS]
-    assert page.locator("figure img").count() == len(FIGURES)
-    assert all(image.is_visible() for image in page.locator("figure img").all())
-    assert page.locator("#choices").is_visible()
-
-
-class _Links(HTMLParser):
-    """(href, printed SHA-256) of each link to data."""
-
-    def __init__(self):
-        super().__init__()
-        self.found = []
-
-    def handle_starttag(self, tag, attributes):
-        if tag == "a":
-            self.found.append([dict(attributes)["href"], None])
-
-    def handle_data(self, data):
-        if re.fullmatch(r"[0-9a-f]{64}", data):
-            self.found[-1][1] = data
-
-
-def test_each_link_leads_to_a_file_with_the_printed_hash(report, source):
-    links = _Links()
-    links.feed(source)
-    assert len(links.found) == len(FIGURES)
-    for href, printed in links.found:
-        assert hashlib.sha256((report / href).read_bytes()).hexdigest() == printed
+def test_text_is_escaped(source):
+    assert "<section>" not in source.replace("<section ", "")
+    assert "First &lt;section&gt;" in source
+    assert "A &lt; B &amp; all." in source
+    assert "the smallest &lt;that&gt; learns" in source
 
 
 def test_the_page_names_no_address_and_no_path_of_this_machine(report, source):
     assert "http" not in source
     assert "://" not in source
-    for place in {str(report), str(Path.home()), sys.prefix, str(Path.cwd()), "/tmp/"}:
+    for place in {str(report.parent), str(Path.home()), sys.prefix, str(Path.cwd()), "/tmp/"}:
         assert place not in source
 
 
-def test_the_page_says_how_to_repeat_each_claim_and_figure(source):
-    commands = re.findall(r"<code>(delightful .*?)</code>", unescape(source))
-    assert len(commands) == len(CLAIMS) + len(FIGURES)
-    last = {command.split(" && ")[-1].split()[2] for command in commands}
-    assert last == {c.id for c in CLAIMS} | {f.id for f in FIGURES}
-    sweeps = {s.name for e in SHOWN for s in e.sweeps}
-    assert {c.split()[2] for c in commands if " && " in c} <= sweeps
+def test_smoke_runs_are_warned_of(tmp_path, source):
+    smoke = [dataclasses.replace(d, plan=Plan("smoke")) for d in DECISIONS]
+    assert "This is the smoke scale" in build(tmp_path, decisions=smoke).read_text()
+    assert "This is the smoke scale" not in source
 
 
-def test_a_report_on_smoke_runs_says_that_its_verdicts_mean_nothing(page):
-    assert "smoke scale" in page.locator(".warning").inner_text()
+def test_a_report_before_any_run_has_the_exact_claims_of_a_real_experiment(tmp_path, open_page):
+    found = decide_all(CONTEXTS.claims, Store(tmp_path / "store"), PLAN)
+    page = open_page(path=write_report(tmp_path, [CONTEXTS], found, []))
+    counts = Counter(decision.verdict for decision in found)
+    assert counts["not run"] > 0
+    assert len(visible(page)) == len(found) - counts["not run"]
+    assert page.locator("details .claim").count() == counts["not run"]
 
 
-def test_every_choice_of_ours_is_listed_with_its_reason(source):
-    text = unescape(source)
-    for experiment in SHOWN:
-        for config in experiment.configs:
-            for name, default, reason in choices(config):
-                assert f"<dt>{name} = {default}</dt><dd>{reason}</dd>" in text
-        for remark in experiment.remarks:
-            assert f"<p>{remark}</p>" in text
+def test_a_report_on_nothing_says_so(tmp_path, open_page):
+    page = open_page(path=write_report(tmp_path, [], [], []))
+    assert "There is nothing to show yet." in page.locator("main").inner_text()

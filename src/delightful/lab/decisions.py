@@ -102,11 +102,11 @@ def shown(outcome: Outcome) -> str:
     return f"{short(estimate.value)} [{short(estimate.low)}, {short(estimate.high)}]"
 
 
-def short(value: float) -> str:
-    """A number in four digits, with a minus sign."""
+def short(value: float, digits: int = 4) -> str:
+    """A number in a few digits, with a minus sign."""
     if not math.isfinite(value):
         return str(value).replace("-", "−").replace("inf", "∞").replace("nan", "?")
-    return "0" if value == 0 else f"{value:.4g}".replace("-", "−")
+    return "0" if value == 0 else f"{value:.{digits}g}".replace("-", "−")
 
 
 def _part(outcome: Outcome) -> dict[str, Any]:

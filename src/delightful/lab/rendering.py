@@ -1,7 +1,6 @@
-"""Claims as people read them: in the terminal, as Markdown, and as HTML for the report."""
+"""Claims as people read them: in the terminal and as Markdown; the report has its own words."""
 
 from collections.abc import Sequence
-from html import escape
 
 from delightful.lab.decisions import Decision, shown
 from delightful.lab.duration import duration
@@ -30,13 +29,18 @@ def _beside(first: Outcome, other: Outcome) -> str:
 
 
 def basis(decision: Decision) -> str:
-    """The runs and the confidence of the intervals, as in "3 seeds at quick scale"."""
+    """The reading, if it has a name, and the runs."""
+    words = runs(decision)
+    return f"{decision.reading}; {words}" if str(decision.reading) and decision.seeds else words
+
+
+def runs(decision: Decision) -> str:
+    """The runs and the confidence of the intervals: 3 seeds at quick scale, 99.4% intervals."""
     if not decision.seeds:
         return "exact" if decision.reading.sweep is None else str(decision.reading)
     assert decision.confidence is not None
-    reading = f"{decision.reading}; " if str(decision.reading) else ""
     return (
-        f"{reading}{decision.seeds} seeds at {decision.plan.scale} scale, "
+        f"{decision.seeds} seeds at {decision.plan.scale} scale, "
         f"{100 * decision.confidence:.3g}% intervals"
     )
 
@@ -86,19 +90,3 @@ def claims_markdown(decisions: Sequence[Decision]) -> str:
         texts = [cell.replace("|", "\\|").replace("*", "\\*") for cell in cells]
         lines.append(f"| {' | '.join(texts)} | `{decision.command}` |")
     return "\n".join(lines) + "\n"
-
-
-def claim_html(decision: Decision) -> str:
-    """A claim as an article of the report."""
-    claim = decision.claim
-    about = f'<p class="dim">{escape(basis(decision))}</p>' if basis(decision) else ""
-    return (
-        f'<article class="claim {decision.verdict.replace(" ", "-")}" '
-        f'data-verdict="{decision.verdict}" id="{claim.id}">\n'
-        f'<header><span class="dim">{escape(claim.id)} · {escape(claim.where)}</span>'
-        f'<span class="verdict">{decision.verdict}</span></header>\n'
-        f"<p>{escape(claim.sentence)}</p>\n<p>{escape(found(decision))} "
-        f'<span class="dim">(paper: {escape(claim.paper)})</span></p>{about}'
-        f'<p class="dim">rule: {escape(claim.rule.words)}</p>\n'
-        f'<p class="dim"><code>{escape(decision.command)}</code></p></article>'
-    )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from delightful.lab.cells import Plan
-from delightful.lab.decisions import Decision, counts, decide_all
+from delightful.lab.decisions import Decision, decide_all
 from delightful.lab.drawing import Drawn, NothingToDrawError, draw
 from delightful.lab.experiment import Experiment, Figure
 from delightful.lab.rendering import claims_markdown
@@ -62,9 +62,7 @@ class Reporter:
             self.folder.mkdir(parents=True, exist_ok=True)
             write_whole(self.folder / "claims.md", claims_markdown(decisions).encode())
             write_whole(self.folder / "claims.json", rows.encode())
-        write_report(
-            self.folder, self._experiments, decisions, drawn, counts(decisions), running=running
-        )
+        write_report(self.folder, self._experiments, decisions, drawn, running=running)
         return decisions
 
     def _draw(self, figure: Figure) -> Drawn | None:

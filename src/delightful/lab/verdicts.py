@@ -59,6 +59,12 @@ class Criterion:
     @property
     def words(self) -> str:
         """The criterion as a phrase."""
+        ours = f" (our threshold: {self.ours})" if self.ours else ""
+        return f"{self.quantity}: {self.side}{ours}"
+
+    @property
+    def side(self) -> str:
+        """Where the quantity must lie, as a phrase."""
         if math.isinf(self.high):
             side = f"{'above' if self.strict else 'at least'} {self.low:g}"
         elif math.isinf(self.low):
@@ -68,8 +74,7 @@ class Criterion:
         else:
             side = f"between {self.low:g} and {self.high:g}"
         cases = " in most cases" if self.most else ""
-        ours = f" (our threshold: {self.ours})" if self.ours else ""
-        return f"{self.quantity}: {side}{cases}{ours}"
+        return side + cases
 
     def judge(self, estimate: Estimate) -> Status:
         """Whether the whole interval is within, wholly outside, or neither."""

@@ -1,0 +1,98 @@
+"""What stands where in the report: each claim once, with the figure that shows it."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from delightful.lab.decisions import Decision
+from delightful.lab.drawing import Drawn
+from delightful.lab.experiment import Claim, Experiment
+from delightful.lab.verdicts import Verdict
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A claim with its decisions, one for each reading."""
+
+    claim: Claim
+    decisions: Sequence[Decision]
+
+    @property
+    def first(self) -> Decision:
+        """The decision under the reading that stands for the paper."""
+        return next((d for d in self.decisions if d.standing), self.decisions[0])
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.first.verdict
+
+    @property
+    def ran(self) -> bool:
+        """Whether there is something to show, under any reading."""
+        return any(decision.verdict != "not run" for decision in self.decisions)
+
+
+@dataclass(frozen=True)
+class Group:
+    """A figure, or none, and the claims that it shows."""
+
+    drawn: Drawn | None
+    claims: Sequence[Checked]
+
+
+@dataclass(frozen=True)
+class Part:
+    """What the report shows of one experiment."""
+
+    experiment: Experiment
+    groups: Sequence[Group]
+    absent: Sequence[Checked]  # claims that are not run
+
+    @property
+    def claims(self) -> list[Checked]:
+        return [claim for group in self.groups for claim in group.claims] + list(self.absent)
+
+    @property
+    def main(self) -> Drawn | None:
+        """The figure to show first: the first that stands in no appendix."""
+        drawn = (group.drawn for group in self.groups if group.drawn is not None)
+        return next((d for d in drawn if not d.figure.appendix), None)
+
+    @property
+    def headlines(self) -> list[Checked]:
+        """The claims to show first: those of the main text that were run, in the paper's order."""
+        order = [claim.id for claim in self.experiment.claims]
+        found = [c for c in self.claims if c.ran and not c.claim.appendix]
+        return sorted(found, key=lambda c: order.index(c.claim.id) if c.claim.id in order else 0)
+
+
+def arrange(experiment: Experiment, decisions: Sequence[Decision], drawn: Sequence[Drawn]) -> Part:
+    """The claims of an experiment, each under the figure that shows it, else before all figures."""
+    mine = f"{experiment.name}/"
+    figures = [d for d in drawn if d.figure.id.startswith(mine) and not d.figure.panel]
+    by_claim: dict[str, list[Decision]] = {}
+    for decision in decisions:
+        if decision.claim.id.startswith(mine):
+            by_claim.setdefault(decision.claim.id, []).append(decision)
+    claims = [Checked(found[0].claim, found) for found in by_claim.values()]
+    placed = [(figure_of(c.claim, figures), c) for c in claims if c.ran]
+    groups = [Group(at, [c for place, c in placed if place is at]) for at in (None, *figures)]
+    return Part(
+        experiment,
+        [group for group in groups if group.drawn or group.claims],
+        [c for c in claims if not c.ran],
+    )
+
+
+def figure_of(claim: Claim, drawn: Sequence[Drawn]) -> Drawn | None:
+    """The figure that a claim names; else the first of the same runs; else none."""
+    same = [d for d in drawn if d.figure.sweep and d.figure.sweep is claim.sweep]
+    named = [d for d in drawn if _names(claim.where, d.figure.number)]
+    both = [d for d in named if d in same]
+    return next(iter([*both, *named, *same]), None)
+
+
+def _names(where: str, number: str) -> bool:
+    """Whether "Section 5, Figure 9c" names "Figure 9": the number is not the start of another."""
+    numbered = re.search(r"\d", number)  # not "beyond the paper"
+    return bool(numbered and re.search(rf"{re.escape(number)}(?!\d)", where))

@@ -1,0 +1,58 @@
+"""Figures of the report: the image inside the page, its caption, and where its numbers are."""
+
+import base64
+import struct
+from html import escape
+
+from delightful.lab.drawing import Drawn
+from delightful.lab.experiment import command
+from delightful.lab.report import markup
+
+DOTS = 200 / 96  # of the image, per pixel of the page at the figure's own size
+READABLE = 0.62  # of its own size; a figure that would be smaller scrolls
+NARROW = 460  # pixels; such a figure fits a phone
+
+
+def picture(drawn: Drawn, enlarged: float = 1.35) -> str:
+    """The image, which scrolls sideways where it would be too small to read."""
+    data = drawn.files["png"].read_bytes()
+    width, height = size(data)
+    own = round(width / DOTS)
+    least = 0 if own <= NARROW else round(max(min(own, 500), READABLE * own))
+    most = round(enlarged * own)
+    title = escape(f"{drawn.figure.number}: {drawn.figure.title}")
+    return (
+        f'<div class="image" style="max-width:{most + 18}px">'
+        f'<div class="wide" tabindex="0" role="group" aria-label="{title}">'
+        f'<img alt="{title}" width="{width}" height="{height}" decoding="async" '
+        f'style="min-width:{least}px" '
+        f'src="data:image/png;base64,{base64.b64encode(data).decode()}"></div>'
+        '<p class="hint" aria-hidden="true">Scroll sideways to see the whole figure →</p></div>'
+    )
+
+
+def size(png: bytes) -> tuple[int, int]:
+    """Width and height of a PNG image, from its header."""
+    width, height = struct.unpack(">II", png[16:24])
+    return width, height
+
+
+def figure(drawn: Drawn) -> str:
+    """A figure with its caption, its numbers and its commands."""
+    about = drawn.figure
+    file = escape(f"figures/{drawn.files['csv'].name}")
+    commands = [("Draw it again", drawn.command)]
+    if about.sweep is not None:
+        export = command("export", about.sweep.name, drawn.plan)
+        out = f"{about.sweep.name.replace('/', '-')}.csv"
+        commands.append(("Every seed of its runs, as CSV", f"{export} --out {out}"))
+    rows = "".join(f"<p>{words}</p>{markup.command(text)}" for words, text in commands)
+    return (
+        f'<figure id="figure-{escape(about.id)}" data-item>'
+        f"<h3>{escape(about.number)}: {escape(about.title)}</h3>\n{picture(drawn)}\n"
+        f"<figcaption>{markup.paragraph(about.caption)}"
+        f'<p class="dim">Data: <a href="{file}">the numbers drawn, as CSV</a></p>'
+        f'<details class="more"><summary>Data per seed and commands</summary>{rows}'
+        f'<p class="dim">SHA-256 of the numbers drawn: <code>{drawn.sha256}</code></p>'
+        "</details></figcaption></figure>"
+    )

@@ -1,0 +1,102 @@
+"""What was found: bars of verdicts, sentences computed from them, and each section's headlines."""
+
+from collections.abc import Sequence
+from html import escape
+
+from delightful.lab.duration import duration
+from delightful.lab.report.arranging import Checked, Part
+from delightful.lab.report.figures import picture
+from delightful.lab.report.markup import chip, kind, paragraph, plural
+from delightful.lab.verdicts import VERDICTS, Verdict
+
+
+def tally(claims: Sequence[Checked]) -> dict[Verdict, int]:
+    """How many claims have each verdict, under the readings that stand for the paper."""
+    verdicts = [checked.verdict for checked in claims]
+    return {verdict: verdicts.count(verdict) for verdict in VERDICTS}
+
+
+def bar(claims: Sequence[Checked]) -> str:
+    """The verdicts as one bar; empty without claims."""
+    counts = {verdict: n for verdict, n in tally(claims).items() if n}
+    words = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
+    parts = "".join(
+        f'<span class="{kind(verdict)}" style="flex-grow:{n}" title="{n} {verdict}"></span>'
+        for verdict, n in counts.items()
+    )
+    return f'<div class="bar" role="img" aria-label="{words}">{parts}</div>' if counts else ""
+
+
+def in_words(claims: Sequence[Checked]) -> str:
+    """Such as: 11 of 12 claims reproduced, 1 partly; 3 not run."""
+    counts = tally(claims)
+    ran = len(claims) - counts["not run"]
+    if not claims:
+        return "Figures only: nothing is claimed."
+    if not ran:
+        return f"{plural(len(claims), 'claim')}, not run."
+    done = f"{counts['reproduced']} of {plural(ran, 'claim')} reproduced"
+    others: list[Verdict] = ["partly", "not reproduced"]
+    words = [", ".join([done, *(f"{counts[v]} {v}" for v in others if counts[v])])]
+    if counts["inconclusive"]:
+        words.append(f"{counts['inconclusive']} inconclusive: {_need(claims)}")
+    words += [f"{counts['not run']} not run"] if counts["not run"] else []
+    return f"{'; '.join(words)}."
+
+
+def _need(claims: Sequence[Checked]) -> str:
+    """The seeds that would decide what is inconclusive; claims on the same runs share the cost."""
+    open_ = [c.first for c in claims if c.verdict == "inconclusive"]
+    costs: dict[str, float] = {}
+    seeds, decided = [], 0
+    for d in open_:
+        if d.needed is not None and d.seconds is not None and d.reading.sweep is not None:
+            name = d.reading.sweep.name
+            costs[name] = max(costs.get(name, 0.0), d.seconds)
+            seeds.append(d.needed)
+            decided += 1
+    them = "it" if len(open_) == 1 else "them"
+    if not seeds:
+        return f"no affordable number of seeds would probably decide {them}"
+    them = them if decided == len(open_) else f"{decided} of them"
+    up_to = "up to " if min(seeds) < max(seeds) else ""
+    return (
+        f"{up_to}{max(seeds)} seeds would probably decide {them}, "
+        f"about {duration(sum(costs.values()))} of one core"
+    )
+
+
+def card(part: Part) -> str:
+    """What was found in one section: a bar, a sentence, the main figure and the headline claims."""
+    e, main = part.experiment, part.main
+    name = escape(e.name)
+    lines = "\n".join(map(_line, part.headlines))
+    figure = ""
+    if main is not None:
+        link = f'<a href="#figure-{escape(main.figure.id)}">{escape(main.figure.number)}</a>'
+        about = f"<p>{link}: {escape(main.figure.title)}</p>{paragraph(main.figure.caption, 'dim')}"
+        figure = f"<figure data-item>{picture(main, 1.1)}<figcaption>{about}</figcaption></figure>"
+    return (
+        f'<section class="card" data-holder data-section="{name}">\n'
+        f'<h3><a href="#section-{name}">{escape(e.title)}</a> '
+        f'<span class="dim">{escape(e.section)}</span></h3>\n'
+        f"{bar(part.claims)}{paragraph(in_words(part.claims), 'computed')}\n"
+        f"{figure}\n" + (f'<ul class="lines">{lines}</ul>\n' if lines else "") + "</section>"
+    )
+
+
+def _line(checked: Checked) -> str:
+    decision, claim = checked.first, checked.claim
+    value = f"{decision.measures}: {decision.text}" if decision.outcomes else decision.note
+    return (
+        f'<li data-item data-verdict="{checked.verdict}">{chip(checked.verdict, claim.id)}'
+        f'<span>{escape(claim.sentence)}</span><span class="dim">{escape(value)}</span></li>'
+    )
+
+
+def legend(claims: Sequence[Checked]) -> str:
+    """Each verdict, how many claims have it, and what it means."""
+    return "\n".join(
+        f"<li>{chip(verdict)} <b>{n}</b> <span>{escape(VERDICTS[verdict])}</span></li>"
+        for verdict, n in tally(claims).items()
+    )

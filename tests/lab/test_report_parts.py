@@ -1,0 +1,170 @@
+"""What the report says and where: figures found for claims, computed sentences, interval plots."""
+
+import math
+import re
+from pathlib import Path
+
+import pytest
+
+from delightful.lab.cells import Plan, Program, Sweep
+from delightful.lab.decisions import Decision
+from delightful.lab.drawing import Drawn
+from delightful.lab.experiment import Claim, Figure, Reading
+from delightful.lab.quantities import Exact
+from delightful.lab.report.arranging import Checked, figure_of
+from delightful.lab.report.plots import WIDTH, plot, shared_range
+from delightful.lab.report.summary import in_words
+from delightful.lab.statistics import Estimate
+from delightful.lab.verdicts import Criterion, Outcome, Rule, above, below, between, measured
+
+
+def sweep(name: str) -> Sweep:
+    program = Program(name, 1, "nowhere:none", 3, 1.0, lambda _: 1.0)
+    return Sweep(name, program, lambda _: [], {"smoke": 1, "quick": 3, "paper": 12})
+
+
+ONE, OTHER, THIRD = sweep("alpha/one"), sweep("alpha/other"), sweep("alpha/third")
+
+
+def claim(where: str, its: Sweep | None = None) -> Claim:
+    return Claim(
+        "alpha/x", where, "It is.", "1", Rule(above(0, "x")), measured, (Reading("", its),)
+    )
+
+
+def drawn(number: str, its: Sweep | None = None) -> Drawn:
+    figure = Figure(f"alpha/{number}", number, "Title", "Caption.", measured, its)
+    return Drawn(figure, Plan(), {"png": Path("x.png"), "csv": Path("x.csv")}, "")
+
+
+FIGURES = [
+    drawn("beyond the paper"),
+    drawn("Figure 20", ONE),
+    drawn("Figure 2", OTHER),
+    drawn("Figure 5"),
+    drawn("Figure 5", OTHER),
+    drawn("Figure 26a", ONE),
+]
+
+
+@pytest.mark.parametrize(
+    ("where", "its", "index"),
+    [
+        ("Section 3, Figure 2", None, 2),
+        ("Appendix D.1, Figure 20", None, 1),
+        ("Appendix D.1, Figure 20a", OTHER, 1),
+        ("Section 5, Figure 2c–d", ONE, 2),
+        ("Figure 26a", OTHER, 5),
+        ("Figure 5b", OTHER, 4),  # of two, the one of the claim's runs
+        ("Figure 5b", THIRD, 3),
+        ("Section 3", OTHER, 2),  # the first of the same runs
+        ("Figure 200", ONE, 1),
+        ("Section 3", THIRD, None),
+        ("Section 3", None, None),
+        ("beyond the paper", None, None),
+    ],
+)
+def test_a_claim_goes_to_the_figure_it_names_else_to_its_runs(
+    where: str, its: Sweep | None, index: int | None
+) -> None:
+    expected = None if index is None else FIGURES[index]
+    assert figure_of(claim(where, its), FIGURES) is expected
+
+
+def checked(verdict: str, *need: float | None, its: Sweep = ONE) -> Checked:
+    one = claim("Section 1", its)
+    needed, seconds = need or (None, None)
+    decision = Decision(
+        one,
+        one.readings[0],
+        Plan(),
+        verdict,
+        needed=needed,
+        seconds=seconds,  # type: ignore[arg-type]
+    )
+    return Checked(one, [decision])
+
+
+GOOD, PARTLY, BAD, ABSENT = map(checked, ("reproduced", "partly", "not reproduced", "not run"))
+OPEN = "inconclusive"
+
+
+@pytest.mark.parametrize(
+    ("claims", "words"),
+    [
+        ([], "Figures only: nothing is claimed."),
+        ([ABSENT] * 2, "2 claims, not run."),
+        ([ABSENT], "1 claim, not run."),
+        ([GOOD], "1 of 1 claim reproduced."),
+        ([GOOD] * 11 + [PARTLY], "11 of 12 claims reproduced, 1 partly."),
+        ([PARTLY, BAD, ABSENT], "0 of 2 claims reproduced, 1 partly, 1 not reproduced; 1 not run."),
+        (
+            [GOOD, checked(OPEN, 15, 1200.0)],
+            "1 of 2 claims reproduced; 1 inconclusive: "
+            "15 seeds would probably decide it, about 20 min of one core.",
+        ),
+        (  # two claims on the same runs need them once
+            [
+                checked(OPEN, 15, 1200.0),
+                checked(OPEN, 30, 2400.0),
+                checked(OPEN, 30, 60.0, its=OTHER),
+            ],
+            "0 of 3 claims reproduced; 3 inconclusive: "
+            "up to 30 seeds would probably decide them, about 41 min of one core.",
+        ),
+        (
+            [checked(OPEN, 15, 1200.0), checked(OPEN)],
+            "0 of 2 claims reproduced; 2 inconclusive: "
+            "15 seeds would probably decide 1 of them, about 20 min of one core.",
+        ),
+        (
+            [checked(OPEN), checked(OPEN)],
+            "0 of 2 claims reproduced; 2 inconclusive: "
+            "no affordable number of seeds would probably decide them.",
+        ),
+    ],
+)
+def test_the_sentence_on_a_section_is_computed(claims: list[Checked], words: str) -> None:
+    assert in_words(claims) == words
+
+
+def outcome(criterion: Criterion, value: float, low: float, high: float) -> Outcome:
+    estimate = Estimate(value, low, high)
+    return Outcome(criterion, "a <case>", Exact(value), estimate, criterion.judge(estimate))
+
+
+@pytest.mark.parametrize("criterion", [above(1, "x"), below(1, "x"), between(1, 2, "x")])
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        (1.5, 1.2, 1.8),
+        (1.5, 1.5, 1.5),
+        (1.0, 1.0, 1.0),
+        (1.5, -math.inf, math.inf),
+        (1.5, -1e9, 1e9),
+        (1.5, math.nan, math.nan),
+        (math.nan, math.nan, math.nan),
+        (1e-300, 0, 1e300),
+    ],
+)
+def test_a_plot_stays_inside_its_box(
+    criterion: Criterion, numbers: tuple[float, float, float]
+) -> None:
+    one = outcome(criterion, *numbers)
+    svg = plot(one, shared_range([one]), 0.95)
+    places = [float(x) for x in re.findall(r'(?: x="|cx="|M|H)(-?[\d.]+|nan)', svg)]
+    assert places
+    assert all(0 <= x <= WIDTH for x in places)
+    assert ("<circle" in svg) == math.isfinite(numbers[0])
+    assert "a &lt;case&gt;" in svg
+
+
+def test_plots_of_one_criterion_share_their_range_and_keep_the_order_of_values() -> None:
+    criterion = above(0, "x")
+    outcomes = [outcome(criterion, v, v - 0.5, v + 0.5) for v in (-1.0, 2.0, 5.0)]
+    span = shared_range(outcomes)
+    dots = [float(re.findall(r'cx="([\d.]+)"', plot(o, span, 0.95))[0]) for o in outcomes]
+    assert dots == sorted(dots)
+    assert dots[1] - dots[0] == pytest.approx(dots[2] - dots[1], abs=0.11)
+    bound = float(re.findall(r'class="bound" d="M([\d.]+)', plot(outcomes[0], span, 0.95))[0])
+    assert dots[0] < bound < dots[1]
