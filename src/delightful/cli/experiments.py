@@ -73,7 +73,7 @@ def show_claims(options: Namespace) -> None:
         print_claims(decisions, options.explain)
 
 
-def make_report(options: Namespace) -> None:
+def report(options: Namespace) -> None:
     store, plan = given.store_of(options), given.plan_of(options)
     folder = Path(options.out) if options.out else store.path / "report"
     Reporter(given.experiments(options.names), store, plan, options.scale, folder).write()
