@@ -19,6 +19,7 @@ from delightful.arrays import (
     Array,
     ArrayT,
     is_number,
+    plain_torch,
     saturating,
     sigmoid,
     stop_gradient,
@@ -29,6 +30,7 @@ from delightful.validation import Batch, admit, check_choice, check_number, fit_
 Level = Literal["token", "sequence"]
 Whiten = Literal["standard", "scale"]
 
+_LARGEST = 3.4e38  # of float32, rounded down
 _EPSILON = 1e-8  # the paper's ε of whitening; its value is not stated there
 
 
@@ -73,6 +75,19 @@ def gate_of(batch: Batch, options: GateConfig) -> Any:
         chi = whitened(batch, chi, options.whiten)
     w = sigmoid_of_ratio(batch, chi, eta)  # σ(U · ℓ / η)
     return 2 * w if options.unit_gain else w
+
+
+def eager_gate(log_prob: Any, U: Any) -> Any:
+    """`gate_of` with the default options for float32 tensors in eager mode, else None.
+
+    The updates of small networks wait for every operation and every line of Python, so these are
+    the fewest. Surprisal is bounded by the largest float32, so that 0·∞ = 0.
+    """
+    if len(U.shape) < len(log_prob.shape):
+        U = U[..., None].expand(log_prob.shape)
+    if plain_torch(log_prob, U) is None:
+        return None
+    return log_prob.detach().neg().clamp_max_(_LARGEST).mul_(U).sigmoid_()  # σ(U · ℓ)
 
 
 def surprisal_of(batch: Batch, options: GateConfig) -> Any:

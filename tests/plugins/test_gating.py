@@ -5,6 +5,7 @@ import pytest
 import torch
 from by_hand import gate
 
+import delightful as dg
 from delightful.plugins import gating
 from delightful.plugins.gating import DelightConfig, Gating, for_transitions, scale_lost
 
@@ -125,6 +126,26 @@ def test_a_batch_that_is_masked_out_whole_has_a_gate_and_no_numbers(whiten):
     w = gating_of(log_prob, advantage, mask=torch.zeros(2, 3))
     assert torch.equal(w, torch.ones(2, 3))
     assert gating_of.numbers() == {}
+
+
+@pytest.mark.parametrize("unit_gain", [True, False])
+@pytest.mark.parametrize("of_sequences", [True, False])
+def test_the_eager_gate_is_the_gate(unit_gain, of_sequences):
+    """Undiagnosed, in fewer operations: the same numbers, limits and masked NaN included."""
+    torch.manual_seed(0)
+    log_prob = -torch.rand(6, 5) * 30
+    log_prob[0, 0], log_prob[1, 1], log_prob[2, 2] = -math.inf, -math.inf, math.nan
+    advantage = torch.randn(6) if of_sequences else torch.randn(6, 5)
+    advantage[0], advantage[1] = 0.0, -2.0
+    mask = torch.ones(6, 5)
+    mask[2, 2] = 0
+    made = Gating(DelightConfig(unit_gain=unit_gain))
+    w = made(log_prob.clone().requires_grad_(), advantage, mask=mask, diagnose=False)
+    expected = dg.gate(log_prob, advantage, mask=mask, unit_gain=unit_gain)
+    torch.testing.assert_close(w, expected, rtol=1e-6, atol=1e-7)
+    assert not w.requires_grad
+    bare = made(log_prob[3:], advantage[3:], diagnose=False)
+    torch.testing.assert_close(bare, expected[3:], rtol=1e-6, atol=1e-7)
 
 
 def test_under_torch_compile_there_is_a_gate_and_nothing_is_diagnosed():

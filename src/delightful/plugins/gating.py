@@ -2,12 +2,12 @@
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from delightful.arrays import stop_gradient, values_are_visible
 from delightful.diagnostics import Diagnosis, diagnosis_of
-from delightful.gate import GateConfig, gate_of
+from delightful.gate import GateConfig, eager_gate, gate_of
 from delightful.validation import admit, check_choice
 
 GateAdvantage = Literal["centred", "raw"]
@@ -73,6 +73,8 @@ class Gating:
     def __init__(self, config: DelightConfig, *, of_sequences: bool = False) -> None:
         self.config = _checked(config)
         self.of_sequences = of_sequences
+        # The options with which the gate is σ(U·ℓ), entry by entry, but for its gain.
+        self._eager = config == replace(config, **vars(GateConfig(unit_gain=config.unit_gain)))
         self.diagnosis: Diagnosis | None = None
         self._dead_for = 0
         self._warned = False
@@ -91,16 +93,20 @@ class Gating:
         diagnose: whether values are checked and the numbers of `numbers` are renewed.
         """
         options = self.config
-        # The framework leaves masked entries out of its loss: a gate per entry needs no mask.
-        alone = options.level == "token" and options.whiten is None and not diagnose
-        batch = admit(
-            log_prob,
-            advantage,
-            mask=None if alone else mask,
-            check=diagnose,
-            gate_advantage=gate_advantage if options.centred else None,
-        )
-        w = stop_gradient(gate_of(batch, options))
+        seen = gate_advantage if options.centred else None
+        w = None
+        if self._eager:
+            w = eager_gate(log_prob, advantage if seen is None else seen)
+        if w is not None:
+            if options.unit_gain:
+                w.mul_(2)
+            if mask is not None:  # the gate of delight 0, whatever stands there
+                w = w.where(mask != 0, 1.0 if options.unit_gain else 0.5)
+            if not diagnose:
+                return w
+        batch = admit(log_prob, advantage, mask=mask, check=diagnose, gate_advantage=seen)
+        if w is None:
+            w = stop_gradient(gate_of(batch, options))
         if diagnose and values_are_visible(batch.log_prob):
             # A micro-batch may be masked out whole: it has a gate, and nothing to say of it.
             empty = batch.mask is not None and not bool(batch.xp.any(batch.mask))

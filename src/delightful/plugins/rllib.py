@@ -22,7 +22,7 @@ from delightful.plugins.versions import guard
 
 __all__ = ["DelightConfig", "DelightPPOConfig", "DelightPPOTorchLearner"]
 
-_DIAGNOSE_EVERY = 16  # minibatches: diagnosing each would cost as much as a small network
+_DIAGNOSE_EVERY = 64  # minibatches: diagnosing each would cost as much as a small network
 
 
 class DelightPPOConfig(PPOConfig):  # type: ignore[misc]

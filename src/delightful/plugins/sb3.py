@@ -6,7 +6,6 @@ Everything else is SB3's. Its `train` draws a minibatch from the rollout buffer,
 policy on it, and only then reads the minibatch's advantages: the gate goes in between.
 """
 
-import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,6 +16,8 @@ from delightful.plugins.gating import DelightConfig, Gating, for_transitions
 from delightful.plugins.versions import guard
 
 __all__ = ["DelightA2C", "DelightConfig", "DelightPPO"]
+
+_DIAGNOSE_EVERY = 64  # minibatches: diagnosing each would cost as much as a small network
 
 
 class _Delight:
@@ -36,9 +37,10 @@ class _Delight:
         """Also at the end of `load`, which may have been given other options."""
         super()._setup_model()  # type: ignore[misc]
         self._gating = Gating(for_transitions(self.delight))
+        self._minibatches = 0
 
     def _excluded_save_params(self) -> list[str]:
-        return [*super()._excluded_save_params(), "_gating"]  # type: ignore[misc]
+        return [*super()._excluded_save_params(), "_gating", "_minibatches"]  # type: ignore[misc]
 
     def train(self) -> None:
         with self._gated():
@@ -50,32 +52,26 @@ class _Delight:
     def _gated(self) -> Iterator[None]:
         """SB3's minibatches with standardised advantages, if it would have made them so, gated as
         soon as the policy has been evaluated on them."""
-        get, evaluate, normalize = (
-            self.rollout_buffer.get,
-            self.policy.evaluate_actions,
-            self.normalize_advantage,
-        )
-        current: dict[str, Any] = {}
-        diagnose = itertools.chain([True], itertools.repeat(False))  # one minibatch of each update
+        get, evaluate = self.rollout_buffer.get, self.policy.evaluate_actions
+        normalize, gating = self.normalize_advantage, self._gating
+        advantage: Any = None
+        centred: Any = None
 
         def minibatches(batch_size: int | None = None) -> Iterator[Any]:
+            nonlocal advantage, centred
             for samples in get(batch_size):
-                unscaled = advantage = samples.advantages
+                advantage = centred = samples.advantages
                 if normalize and len(advantage) > 1:
-                    unscaled = advantage - advantage.mean()
-                    advantage = unscaled / (advantage.std() + 1e-8)
-                current.update(advantage=advantage, centred=unscaled)
+                    centred = advantage - advantage.mean()
+                    advantage = centred / (advantage.std() + 1e-8)
                 yield samples._replace(advantages=advantage)
 
         def evaluated(*args: Any, **kwargs: Any) -> Any:
             values, log_prob, entropy = evaluate(*args, **kwargs)
-            w = self._gating(
-                log_prob,
-                current["advantage"],
-                gate_advantage=current["centred"],
-                diagnose=next(diagnose),
-            )
-            current["advantage"].mul_(w)
+            diagnose = self._minibatches % _DIAGNOSE_EVERY == 0
+            self._minibatches += 1
+            w = gating(log_prob, advantage, gate_advantage=centred, diagnose=diagnose)
+            advantage.mul_(w)
             return values, log_prob, entropy
 
         self.rollout_buffer.get, self.policy.evaluate_actions = minibatches, evaluated

@@ -17,6 +17,7 @@ from delightful.plugins.versions import guard
 __all__ = ["DelightConfig", "DelightGRPOTrainer"]
 
 _CENTRED = "centred_advantages"
+_DIAGNOSE_EVERY = 4  # losses; the others repeat the last numbers in TRL's metrics
 
 
 class DelightGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
@@ -26,6 +27,7 @@ class DelightGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
         guard("trl")
         self._gating = Gating(delight or DelightConfig(), of_sequences=True)
         self._ungated: dict[str, Any] | None = None
+        self._losses = 0
         super().__init__(*args, **kwargs)
         if self._gating.config.centred and self.multi_objective_aggregation != "sum_then_normalize":
             raise ValueError(
@@ -82,7 +84,9 @@ class DelightGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
             advantage,
             mask=mask,
             gate_advantage=None if of_tokens else inputs.get(_CENTRED),
+            diagnose=self._losses % _DIAGNOSE_EVERY == 0,
         )
+        self._losses += 1
         inputs["advantages"] = (advantage if of_tokens else advantage.unsqueeze(1)) * w
         mode = "train" if self.model.training else "eval"
         for name, value in self._gating.numbers().items():
