@@ -61,18 +61,22 @@ def within(
         return str(budget)
 
     cells = first_cells(experiments, plan, can_run)
-    with reporter.while_running(words):
-        ran = run_missing(cells, store, workers, budget) if cells else 0
-    while True:
-        decisions = reporter.write()
-        words(decisions)
-        cells = next_cells(decisions, store, can_run) if ran or not budget.spent else []
-        if not cells or budget.spent:
-            return decisions
+    try:
         with reporter.while_running(words):
-            ran = run_missing(cells, store, workers, budget)
-        if not ran:
-            return decisions
+            run_missing(cells, store, workers, budget)
+        while True:
+            decisions = reporter.write()
+            words(decisions)
+            cells = next_cells(decisions, store, can_run)
+            if budget.spent or not cells:
+                return decisions
+            with reporter.while_running(words):
+                ran = run_missing(cells, store, workers, budget)
+            if not ran:  # nothing that fits into what is left
+                return decisions
+    except LabError:  # stopped, or a cell failed: the page must not say that a run is on
+        reporter.write()
+        raise
 
 
 def summarise(experiments: Sequence[Experiment], decisions: Sequence[Decision]) -> None:

@@ -47,6 +47,7 @@ def run_missing(
     console.print(
         f"{len(to_run)} cells to run, {len(done)} done already: about {duration(seconds)} "
         f"on {min(workers, len(to_run))} processes ({source})"
+        + ("" if budget is None else f"; {budget}")
     )
     store.log("start", cells=len(to_run), workers=workers, estimate=round(seconds, 1))
     ran = _run(to_run, store, min(workers, len(to_run)), console, seconds, budget)

@@ -91,7 +91,8 @@ class DelightPPOTorchLearner(PPOTorchLearner):  # type: ignore[misc]
             w = gating(
                 log_prob,
                 ungated,
-                mask=batch.get(Columns.LOSS_MASK),
+                # RLlib leaves masked entries out itself.
+                mask=batch.get(Columns.LOSS_MASK) if diagnose or gating.config.whiten else None,
                 gate_advantage=ungated * scale if gating.config.centred else None,
                 diagnose=diagnose,
             )
