@@ -83,7 +83,7 @@ def eager_gate(log_prob: Any, U: Any) -> Any:
     The updates of small networks wait for every operation and every line of Python, so these are
     the fewest. Surprisal is bounded by the largest float32, so that 0·∞ = 0.
     """
-    if len(U.shape) < len(log_prob.shape):
+    if U.shape != log_prob.shape and U.shape == log_prob.shape[:-1]:
         U = U[..., None].expand(log_prob.shape)
     if plain_torch(log_prob, U) is None:
         return None

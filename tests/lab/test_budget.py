@@ -99,10 +99,10 @@ def test_cells_that_would_pass_the_budget_are_not_started(store, monkeypatch):
     monkeypatch.setattr("delightful.lab.cost._speed_factor", lambda: 1.0)
     skipped: list[Cell] = []
     cells = first_cells([experiment()], Plan(), always)
-    run = list(Budget("30s").affordable(cells, store, skipped.append))
+    run = list(Budget("30s").affordable(cells, [], store, skipped.append))
     assert {cell.program.name for cell in run} == {"cheap", "appendix"}
     assert {cell.program.name for cell in skipped} == {"dear"}
-    assert not list(Budget("1s").affordable([skipped[0]], store, skipped.append))
+    assert not list(Budget("1s").affordable([skipped[0]], [], store, skipped.append))
 
 
 def test_what_this_machine_has_shown_tells_what_fits(store, monkeypatch):
@@ -111,13 +111,16 @@ def test_what_this_machine_has_shown_tells_what_fits(store, monkeypatch):
     store.prepare()
     store.write(cells[0], noise(cells[0].config, range(2)), 2000.0)  # a thousand times slower
     skipped: list[Cell] = []
-    assert list(Budget("60s").affordable(cells, store, skipped.append)) == []
+    assert list(Budget("60s").affordable(cells[1:], cells[:1], store, skipped.append)) == []
 
 
 def test_seeds_go_to_the_open_claims_the_cheapest_first(store):
     store.prepare()
     claims = experiment().claims
-    run_missing([c for s in (DEAR, CHEAP) for c in s.cells(Plan("quick"))], store, 1)
+    for cell in (c for s in (DEAR, CHEAP) for c in s.cells(Plan("quick"))):
+        seeds = range(cell.first_seed, cell.first_seed + cell.seeds)
+        seconds = cell.program.seconds(cell.config) * cell.seeds
+        store.write(cell, noise(cell.config, seeds), seconds)
     decisions = decide_all(claims, store, Plan(), None)
     assert {d.verdict for d in decisions} == {"inconclusive", "not run"}
     cells = next_cells(decisions, store, always)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from delightful.lab import progress
+from delightful.lab import cost, progress
 from delightful.lab.cells import Cell, Curves, Program
 from delightful.lab.progress import Outlook, run_missing
 from delightful.lab.store import Store
@@ -127,10 +127,10 @@ def test_cells_that_were_finished_before_are_no_part_of_the_progress(
 
 def test_what_an_earlier_run_left_costs_nothing(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    whole, _ = progress.estimate(CELLS, [], store, 1)
+    whole, _ = cost.estimate(CELLS, [], store, 1)
     for cell in CELLS:
         halve(store, cell)
-    half, _ = progress.estimate(CELLS, [], store, 1)
+    half, _ = cost.estimate(CELLS, [], store, 1)
     assert half < 0.75 * whole
 
 

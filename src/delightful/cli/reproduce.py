@@ -9,7 +9,7 @@ from rich.table import Table
 
 from delightful.cli import options as given
 from delightful.lab.budget import Budget, first_cells, next_cells
-from delightful.lab.cells import Plan, Sweep
+from delightful.lab.cells import Cell, Plan, Sweep
 from delightful.lab.decisions import Decision, counts
 from delightful.lab.errors import LabError
 from delightful.lab.experiment import Experiment
@@ -25,18 +25,22 @@ def run(options: Namespace) -> None:
     store, plan = given.store_of(options), given.plan_of(options)
     experiments = given.experiments(options.names)
     folder = Path(options.out) if options.out else store.path / "report"
+    broken: list[Cell] = []
     if options.scale or options.seeds:
-        if options.budget:
+        if options.budget is not None:
             raise LabError("--budget chooses scales and seeds itself: give it without the others.")
         sweeps = [sweep for experiment in experiments for sweep in experiment.sweeps]
         cells = given.runnable(sweeps, plan, store, options.names)
-        run_missing(cells, store, given.workers_of(options))
+        run_missing(cells, store, given.workers_of(options), broken=broken)
         decisions = Reporter(experiments, store, plan, plan.scale, folder).write()
     else:
-        budget = Budget(options.budget or DEFAULT_BUDGET)
-        decisions = within(budget, experiments, store, plan, folder, given.workers_of(options))
+        budget = Budget(DEFAULT_BUDGET if options.budget is None else options.budget)
+        workers = given.workers_of(options)
+        decisions = within(budget, experiments, store, plan, folder, workers, broken)
     summarise(experiments, decisions)
     print(f"report: {folder / 'report.html'}")
+    if broken:
+        raise LabError(f"{len(broken)} cells failed, for the reasons above; the others are kept.")
 
 
 def within(
@@ -46,6 +50,7 @@ def within(
     plan: Plan,
     folder: Path,
     workers: int,
+    broken: list[Cell],
 ) -> list[Decision]:
     """Spend a budget: what every figure needs first, then what decides the claims still open."""
     # A store of its own, since the report is written in a thread of its own.
@@ -63,18 +68,18 @@ def within(
     cells = first_cells(experiments, plan, can_run)
     try:
         with reporter.while_running(words):
-            run_missing(cells, store, workers, budget)
+            run_missing(cells, store, workers, budget, broken)
         while True:
             decisions = reporter.write()
             words(decisions)
-            cells = next_cells(decisions, store, can_run)
+            cells = [c for c in next_cells(decisions, store, can_run) if c not in broken]
             if budget.spent or not cells:
                 return decisions
             with reporter.while_running(words):
-                ran = run_missing(cells, store, workers, budget)
+                ran = run_missing(cells, store, workers, budget, broken)
             if not ran:  # nothing that fits into what is left
                 return decisions
-    except LabError:  # stopped, or a cell failed: the page must not say that a run is on
+    except LabError:  # stopped: the page must not say that a run is on
         reporter.write()
         raise
 

@@ -54,17 +54,26 @@ class Budget:
         return f"{spent}, {self.decided}" if self.decided else spent
 
     def affordable(
-        self, cells: Iterable[Cell], store: Store, skip: Callable[[Cell], None]
+        self,
+        cells: Iterable[Cell],
+        done: Iterable[Cell],
+        store: Store,
+        skip: Callable[[Cell], None],
     ) -> Iterator[Cell]:
         """The cells that will probably end within the budget when they are started; the others are
         handed to `skip`."""
-        cells = list(cells)
+        timed, started = list(done), list[Cell]()
+        speed = Speed(timed, store)
         for cell in cells:
-            # Anew for each: what has been run by now tells how fast this machine is.
-            done = [other for other in cells if store.state(other) == "done"]
-            if Speed(done, store).seconds(cell) > self.left:
+            finished = [one for one in started if store.state(one) == "done"]
+            if finished:  # they tell how fast this machine is now
+                timed += finished
+                started = [one for one in started if one not in finished]
+                speed = Speed(timed, store)
+            if speed.seconds(cell) > self.left:
                 skip(cell)
             else:
+                started.append(cell)
                 yield cell
 
 

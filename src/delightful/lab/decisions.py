@@ -166,6 +166,8 @@ def _with_need(decision: Decision, store: Store) -> Decision:
     needed = seeds_needed(decision.outcomes, decision.seeds, sweep.seeds["paper"])
     if needed is None:
         return decision
+    block = sweep.program.block  # seeds are run and counted in whole blocks
+    needed = math.ceil(needed / block) * block
     cells = whole_blocks(decision, needed)
     done = [cell for cell in cells if store.state(cell) == "done"]
     speed = cost.Speed(done, store)

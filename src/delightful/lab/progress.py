@@ -3,7 +3,7 @@
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -19,11 +19,16 @@ BETWEEN_UPDATES, BETWEEN_LINES = 1.0, 60.0  # seconds; lines where there is no t
 
 
 def run_missing(
-    cells: Sequence[Cell], store: Store, workers: int, budget: Budget | None = None
+    cells: Sequence[Cell],
+    store: Store,
+    workers: int,
+    budget: Budget | None = None,
+    broken: list[Cell] | None = None,
 ) -> int:
     """Run the cells that are missing or damaged, with progress on stderr; how many were run.
 
-    With a budget, cells run in the order given, and only those that it allows.
+    With a budget, cells run in the order given, and only those that it allows. Cells that fail are
+    named and added to `broken`; without it, they are an error once the others have run.
     """
     console = Console(stderr=True, highlight=False, soft_wrap=True, markup=False)
     cells = list({cell.id: cell for cell in cells}.values())
@@ -50,21 +55,22 @@ def run_missing(
         + ("" if budget is None else f"; {budget}")
     )
     store.log("start", cells=len(to_run), workers=workers, estimate=round(seconds, 1))
-    ran = _run(to_run, store, min(workers, len(to_run)), console, seconds, budget)
+    outlook = Outlook(to_run, store, min(workers, len(to_run)), seconds)
+    allowed = budget.affordable(to_run, done, store, outlook.skip) if budget else to_run
+    ran = _run(allowed, outlook, store, min(workers, len(to_run)), console, budget, broken)
     store.log("end", cells=ran)
     return ran
 
 
 def _run(
-    cells: Sequence[Cell],
+    cells: Iterable[Cell],
+    outlook: "Outlook",
     store: Store,
     workers: int,
     console: Console,
-    estimate: float,
     budget: Budget | None,
+    failed: list[Cell] | None,
 ) -> int:
-    outlook = Outlook(cells, store, workers, estimate)
-    allowed = cells if budget is None else budget.affordable(cells, store, outlook.skip)
     columns = (
         TextColumn("cells"),
         BarColumn(),
@@ -92,7 +98,7 @@ def _run(
                         console.print(line)
 
             threading.Thread(target=report, daemon=True).start()
-            for cell, outcome in runners.run(allowed, store, workers):
+            for cell, outcome in runners.run(cells, store, workers):
                 outlook.finished.add(cell.id)
                 if isinstance(outcome, BrokenRunError):
                     broken.append(cell)
@@ -102,14 +108,16 @@ def _run(
         finished = len(outlook.finished) - len(broken)
         store.log("stopped", finished=finished)
         raise LabError(
-            f"stopped: {finished} of {len(cells)} cells were finished and are kept; "
+            f"stopped: {finished} of {outlook.total} cells were finished and are kept; "
             "give the same command again to resume."
         ) from None
     finally:
         over.set()
-    if broken:
+    if failed is not None:
+        failed += broken
+    elif broken:
         raise LabError(
-            f"{len(broken)} of {len(cells)} cells failed, for the reasons above: "
+            f"{len(broken)} of {outlook.total} cells failed, for the reasons above: "
             f"{', '.join(map(str, broken[:3]))}{' and more' if len(broken) > 3 else ''}; "
             "the others are kept."
         )
@@ -146,22 +154,28 @@ class Outlook:
     @property
     def count(self) -> str:
         """Finished cells of all, as "3/8"."""
-        return f"{len(self.finished)}/{len(self._cells) - len(self._skipped)}"
+        return f"{len(self.finished)}/{self.total}"
+
+    @property
+    def total(self) -> int:
+        """The cells that are to be run."""
+        return len(self._cells) - len(self._skipped)
 
     def skip(self, cell: Cell) -> None:
         """Leave a cell out of what is to be done."""
         self._skipped.add(cell.id)
+        self._total -= self._work[cell.id]
 
     def done(self) -> float:
         """The share of the whole work that has been done, also by earlier runs."""
         finished = set(self.finished)  # which grows in another thread
-        whole = sum(self._work[name] for name in finished | self._skipped)
+        whole = sum(self._work[name] for name in finished)
         parts = sum(
             self._work[cell.id] * cell.share(self._store.unfinished(cell))
             for cell in self._cells
-            if cell.program.share and cell.id not in finished
+            if cell.program.share and cell.id not in finished | self._skipped
         )
-        return (whole + parts) / self._total
+        return (whole + parts) / max(self._total, 1e-9)
 
     def left(self) -> str:
         """The remaining time, in words."""

@@ -45,6 +45,8 @@ class Mean:
 
     def tells(self, threshold: float, seeds: int, confidence: float) -> bool:
         """Whether `seeds` seeds like these would put the interval on one side of the threshold."""
+        if len(self.scores) < 2:
+            return False
         spread, distance = np.std(self.scores, ddof=1), abs(np.mean(self.scores) - threshold)
         return bool(t_half_width(float(spread), seeds, confidence) < distance)
 

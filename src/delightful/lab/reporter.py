@@ -10,6 +10,7 @@ from pathlib import Path
 from delightful.lab.cells import Plan
 from delightful.lab.decisions import Decision, decide_all
 from delightful.lab.drawing import Drawn, NothingToDrawError, draw
+from delightful.lab.errors import LabError
 from delightful.lab.experiment import Experiment, Figure
 from delightful.lab.rendering import claims_markdown
 from delightful.lab.report import write_report
@@ -93,7 +94,10 @@ class Reporter:
         def rewrite() -> None:
             nonlocal told
             while not over.wait(EVERY):
-                told = words(self.write(f"{told}."))
+                try:
+                    told = words(self.write(f"{told}."))
+                except LabError as error:  # a full disk, say: the run goes on
+                    print(f"no report: {error}", file=sys.stderr)
 
         thread = threading.Thread(target=rewrite, daemon=True)
         thread.start()

@@ -6,6 +6,7 @@ by which intervals may be wrong are spent over these looks in equal parts, so th
 a false sentence is called reproduced, or a true one not reproduced, at most 5% of the time. A
 sentence holds only if all of its cases do, but one failing case of many would refute it: so a case
 fails only if it does so at the confidence that is left when the error is shared among the cases.
+The same goes for the cases of a majority, where one more can make it.
 """
 
 import math
@@ -138,8 +139,11 @@ class Rule:
     """
 
     def __init__(self, *criteria: Criterion, parts: bool = False) -> None:
+        if not criteria:
+            raise ValueError("a rule needs a criterion")
         for c in criteria:
-            if c.low > c.high or (math.isinf(c.low) and math.isinf(c.high)):
+            empty = c.low > c.high or (c.strict and c.low == c.high)
+            if empty or (math.isinf(c.low) and math.isinf(c.high)):
                 raise ValueError(f"no value could decide {c.words!r}: give low < high")
         self.criteria, self.parts = criteria, parts
 
@@ -211,8 +215,8 @@ def judge(rule: Rule, found: Measurement, confidence: float, enough: bool = True
         estimate = quantity.estimate(confidence)
         decided = isinstance(quantity, Exact) or (enough and quantity.seeds >= LEAST)
         status: Status = criterion.judge(estimate) if decided else "open"
-        if status == "fails":
-            status = criterion.judge(quantity.estimate(shared))
+        if status == "fails" or criterion.most:  # where one case of many can turn the verdict
+            status = criterion.judge(quantity.estimate(shared)) if decided else "open"
         outcomes.append(Outcome(criterion, case, quantity, estimate, status))
     return outcomes
 

@@ -2,10 +2,10 @@
 
 import math
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from delightful.arrays import stop_gradient, values_are_visible
+from delightful.arrays import is_number, stop_gradient, values_are_visible
 from delightful.diagnostics import Diagnosis, diagnosis_of
 from delightful.gate import GateConfig, eager_gate, gate_of
 from delightful.validation import admit, check_choice
@@ -25,7 +25,7 @@ LOGGED = (
 """The fields of a `Diagnosis` that go to the framework's logger."""
 
 DEAD = 0.95  # a gate is dead if this share of the advantage has a gate within 0.05 of ½
-PATIENCE = 100  # diagnosed updates in a row, after which a dead gate is worth a warning
+PATIENCE = 100  # diagnosed batches in a row, after which a dead gate is worth a warning
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,8 @@ class Gating:
         self.config = _checked(config)
         self.of_sequences = of_sequences
         # The options with which the gate is σ(U·ℓ), entry by entry, but for its gain.
-        self._eager = config == replace(config, **vars(GateConfig(unit_gain=config.unit_gain)))
+        plain = config.max_surprisal is None and config.whiten is None and config.level == "token"
+        self._eager = plain and is_number(config.temperature) and config.temperature == 1
         self.diagnosis: Diagnosis | None = None
         self._dead_for = 0
         self._warned = False
@@ -137,8 +138,8 @@ def _advice(config: DelightConfig, of_sequences: bool, diagnosis: Diagnosis) -> 
     sequences = ' level="sequence" or' if of_sequences and config.level == "token" else ""
     size = "" if config.unit_gain else " at half its size"
     return (
-        f"the gate is nearly dead: for {PATIENCE} updates over {DEAD:.0%} of the advantage had a "
-        f"gate within 0.05 of 1/2, so this is the plain policy gradient{size}; mean surprisal is "
+        f"the gate is nearly dead: in {PATIENCE} batches looked at, over {DEAD:.0%} of the "
+        f"advantage had a gate within 0.05 of 1/2, so this is the plain policy gradient{size}; mean surprisal is "
         f"{diagnosis.surprisal_mean:.3g}; try{sequences} a temperature below "
         f"{config.temperature:g}"
     )

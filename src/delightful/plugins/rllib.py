@@ -141,6 +141,7 @@ class _KeepingScale(GeneralAdvantageEstimation):  # type: ignore[misc]
 
     def __call__(self, *, rl_module: Any, episodes: Any, batch: Any, **kwargs: Any) -> Any:
         values: dict[str, Any] = {}
+        self.scales.clear()
         of_each = rl_module.foreach_module
 
         def recorded(*args: Any, **options: Any) -> Any:

@@ -43,10 +43,12 @@ class _Delight:
         return [*super()._excluded_save_params(), "_gating", "_minibatches"]  # type: ignore[misc]
 
     def train(self) -> None:
+        before = self._minibatches
         with self._gated():
             super().train()  # type: ignore[misc]
-        for name, value in self._gating.numbers().items():
-            self.logger.record(f"delight/{name}", value)
+        if before // _DIAGNOSE_EVERY < -(-self._minibatches // _DIAGNOSE_EVERY):
+            for name, value in self._gating.numbers().items():
+                self.logger.record(f"delight/{name}", value)
 
     @contextmanager
     def _gated(self) -> Iterator[None]:

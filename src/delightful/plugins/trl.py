@@ -17,7 +17,7 @@ from delightful.plugins.versions import guard
 __all__ = ["DelightConfig", "DelightGRPOTrainer"]
 
 _CENTRED = "centred_advantages"
-_DIAGNOSE_EVERY = 4  # losses; the others repeat the last numbers in TRL's metrics
+_DIAGNOSE_EVERY = 4  # losses of training
 
 
 class DelightGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
@@ -79,15 +79,18 @@ class DelightGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
         if "tool_mask" in inputs:
             mask = mask * inputs["tool_mask"]
         of_tokens = advantage.dim() == 2  # a subclass's own; what was divided out is not known
+        training = self.model.training
+        diagnose = not training or self._losses % _DIAGNOSE_EVERY == 0
+        self._losses += training
         w = self._gating(
             log_prob,
             advantage,
             mask=mask,
             gate_advantage=None if of_tokens else inputs.get(_CENTRED),
-            diagnose=self._losses % _DIAGNOSE_EVERY == 0,
+            diagnose=diagnose,
         )
-        self._losses += 1
         inputs["advantages"] = (advantage if of_tokens else advantage.unsqueeze(1)) * w
-        mode = "train" if self.model.training else "eval"
-        for name, value in self._gating.numbers().items():
-            self._metrics[mode][f"delight/{name}"].append(value)
+        if diagnose:
+            metrics = self._metrics["train" if training else "eval"]
+            for name, value in self._gating.numbers().items():
+                metrics[f"delight/{name}"].append(value)

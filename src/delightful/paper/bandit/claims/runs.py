@@ -18,7 +18,7 @@ from delightful.lab.verdicts import (
     measured,
 )
 from delightful.paper.bandit import sweep
-from delightful.paper.comparisons import THROUGHOUT, lower, lower_throughout, pg_and_dg
+from delightful.paper.comparisons import lower, lower_throughout, pg_and_dg, throughout
 
 claims = ClaimBook("bandit")
 
@@ -126,7 +126,9 @@ def _first_below(run: np.ndarray, level: float) -> int:
     return int(below[0]) if below.size else len(run)
 
 
-@claims.add("Section 4.1, Figure 5b", paper="> 0", sweep=sweep.TRAINING, rule=THROUGHOUT)
+@claims.add(
+    "Section 4.1, Figure 5b", paper="> 0", sweep=sweep.TRAINING, rule=throughout("misalignment")
+)
 def misalignment_below(table: pl.DataFrame) -> Measurement:
     """DG maintains lower misalignment throughout training."""
     return lower_throughout(table, "misalignment")

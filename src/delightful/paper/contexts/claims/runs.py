@@ -5,7 +5,7 @@ import polars as pl
 
 from delightful.lab.experiment import ClaimBook
 from delightful.lab.verdicts import Measurement, Rule, above, below, measured
-from delightful.paper.comparisons import THROUGHOUT, lower, lower_throughout, pg_and_dg
+from delightful.paper.comparisons import lower, lower_throughout, pg_and_dg, throughout
 from delightful.paper.contexts import sweep
 
 claims = ClaimBook("contexts")
@@ -24,7 +24,9 @@ def faster(table: pl.DataFrame) -> Measurement:
     return measured(lower(pg.mean(1), dg.mean(1)), note=note)
 
 
-@claims.add("Section 4.2, Figure 6b", paper="> 0", sweep=sweep.TRAINING, rule=THROUGHOUT)
+@claims.add(
+    "Section 4.2, Figure 6b", paper="> 0", sweep=sweep.TRAINING, rule=throughout("misalignment")
+)
 def gap_persists(table: pl.DataFrame) -> Measurement:
     """The cosine gap persists throughout training, confirming a directional effect."""
     return lower_throughout(table, "misalignment")
