@@ -139,8 +139,8 @@ def _advice(config: DelightConfig, of_sequences: bool, diagnosis: Diagnosis) -> 
     size = "" if config.unit_gain else " at half its size"
     return (
         f"the gate is nearly dead: in {PATIENCE} batches looked at, over {DEAD:.0%} of the "
-        f"advantage had a gate within 0.05 of 1/2, so this is the plain policy gradient{size}; mean surprisal is "
-        f"{diagnosis.surprisal_mean:.3g}; try{sequences} a temperature below "
+        f"advantage had a gate within 0.05 of 1/2, so this is the plain policy gradient{size}; "
+        f"mean surprisal is {diagnosis.surprisal_mean:.3g}; try{sequences} a temperature below "
         f"{config.temperature:g}"
     )
 

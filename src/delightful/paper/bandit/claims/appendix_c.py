@@ -146,7 +146,9 @@ def kick() -> Measurement:
     return measured(Exact(pg), Exact(dg / pg), note=note)
 
 
-@claims.add("Lemma 2", paper="0", rule=below(1e-9, "largest relative error of the identity"))
+@claims.add(
+    "Appendix C.2, Lemma 2", paper="0", rule=below(1e-9, "largest relative error of the identity")
+)
 def symmetry() -> Measurement:
     """The scores of the incorrect actions add up to −(K−1)(1−ε)/ε times that of the correct one."""
     errors = []

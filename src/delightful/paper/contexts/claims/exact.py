@@ -101,7 +101,11 @@ def _coefficient(p: float) -> float:
     return float(mean[0] / theory.scores(policy)[0][0])
 
 
-@claims.add("Lemma 3", paper="> 0", rule=above(0, "smallest fall of C² per step away from r = 1"))
+@claims.add(
+    "Appendix C.5, Lemma 3",
+    paper="> 0",
+    rule=above(0, "smallest fall of C² per step away from r = 1"),
+)
 def cosine_monotone() -> Measurement:
     """C(r) = cos(r·v₁ + v₂, v₁ + v₂) is uniquely maximized at r = 1 and strictly decreasing as r
     moves away from 1."""
@@ -148,7 +152,7 @@ def two_contexts() -> Measurement:
     return measured(_removed(*_contexts(2, 100_000)))
 
 
-@claims.add("Proposition 4", paper="> 0", rule=_CLOSER)
+@claims.add("Appendix C.6, Proposition 4", paper="> 0", rule=_CLOSER)
 def any_contexts() -> Measurement:
     """The same for any number of contexts N ≥ 2 whose p are not all equal."""
     return measured({f"N = {N}": _removed(*_contexts(N, 2000)) for N in (3, 10, 50)})

@@ -33,7 +33,7 @@ claims = ClaimBook("mnist")
 
 
 @claims.add(
-    "Appendix B.1, Figure 14a",
+    "Section 3, Appendix B.1, Figure 14a",
     paper="≈ 1",
     sweep=sweep.TEMPERATURE,
     rule=Rule(
@@ -104,7 +104,7 @@ def _plain(table: pl.DataFrame, method: str) -> np.ndarray:
 
 
 @claims.add(
-    "Appendix B.2, Figure 15",
+    "Section 3, Appendix B.2, Figure 15",
     paper="> 0",
     sweep=sweep.ENTROPY,
     rule=above(0, "final training error, PG with each entropy bonus − DG at η = 1"),

@@ -36,7 +36,7 @@ def _everywhere(table: pl.DataFrame, field: str, symbol: str) -> Measurement:
     return measured(_gaps(table, field, symbol), note=note)
 
 
-@claims.add("Appendix B.3, Figure 16", paper="> 0", sweep=sweep.RATE, rule=_EVERYWHERE)
+@claims.add("Section 3, Appendix B.3, Figure 16", paper="> 0", sweep=sweep.RATE, rule=_EVERYWHERE)
 def learning_rates(table: pl.DataFrame) -> Measurement:
     """DG consistently outperforms PG across the effective range of learning rates, 10⁻⁴ to 10⁻³."""
     effective = table.filter(pl.col("learning_rate").is_between(0.99e-4, 1.01e-3))
@@ -54,7 +54,7 @@ def all_learning_rates(table: pl.DataFrame) -> Measurement:
     return _everywhere(table, "learning_rate", "rate")
 
 
-@claims.add("Appendix B.4, Figure 17", paper="> 0", sweep=sweep.BATCH, rule=_EVERYWHERE)
+@claims.add("Section 3, Appendix B.4, Figure 17", paper="> 0", sweep=sweep.BATCH, rule=_EVERYWHERE)
 def batch_sizes(table: pl.DataFrame) -> Measurement:
     """DG maintains its advantage across all batch sizes, 1 to 1000."""
     return _everywhere(table, "batch", "B")
@@ -83,7 +83,7 @@ def larger_batches(table: pl.DataFrame) -> Measurement:
     return measured(falls)
 
 
-@claims.add("Appendix B.5, Figure 18", paper="> 0", sweep=sweep.WIDTH, rule=_EVERYWHERE)
+@claims.add("Section 3, Appendix B.5, Figure 18", paper="> 0", sweep=sweep.WIDTH, rule=_EVERYWHERE)
 def widths(table: pl.DataFrame) -> Measurement:
     """DG achieves lower error at every width, 1 to 2048."""
     return _everywhere(table, "width", "W")
@@ -113,7 +113,7 @@ def sweet_spot(table: pl.DataFrame) -> Measurement:
 
 
 @claims.add(
-    "Appendix B.6, Figure 19a",
+    "Section 3, Appendix B.6, Figure 19a",
     paper="> 0",
     sweep=sweep.STRUCTURE,
     rule=above(0, "final training error, each mixture − DG"),

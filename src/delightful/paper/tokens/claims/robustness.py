@@ -86,7 +86,7 @@ def every_variant(rows: pl.DataFrame) -> Measurement:
 
 
 @claims.add(
-    "Appendix D.3, Figure 23",
+    "Section 5, Appendix D.3, Figure 23",
     paper="> 0, often",
     readings=equal_budgets(sweep.VARIANTS),
     rule=above(0, "gap in regret (baseline − DG), Sequential − Bag-of-Tokens", most=True),
