@@ -93,5 +93,5 @@ def summarise(experiments: Sequence[Experiment], decisions: Sequence[Decision]) 
     for experiment in experiments:
         mine = [d for d in decisions if d.claim.id.startswith(f"{experiment.name}/")]
         if mine:
-            table.add_row(experiment.title, *(str(n or "") for n in counts(mine).values()))
+            table.add_row(experiment.name, *(str(n or "") for n in counts(mine).values()))
     Console(highlight=False).print(table)
