@@ -107,6 +107,8 @@ def test_readings_are_side_by_side_and_on_a_phone_below_each_other(open_page, wi
     assert (left["y"] == right["y"]) == beside
     assert (left["x"] == right["x"]) != beside
     assert "stands for the paper" in one.inner_text()
+    assert "The caption counts steps." not in one.inner_text()
+    one.get_by_text("stands for the paper").click()
     assert "The caption counts steps." in one.inner_text()
     assert "stands for the paper" not in other.inner_text()
     assert one.locator(".chip").inner_text() == "inconclusive"

@@ -71,14 +71,17 @@ def test_seeds_after_a_gap_do_not_count(store: Store) -> None:
     assert shown(store, SHARED) == Plan("paper", seeds=9)
 
 
-def test_it_must_have_more_seeds_than_the_next_smaller_scale_asks_for(store: Store) -> None:
-    ran(store, SHARED, "paper", 6)
-    assert shown(store, SHARED) == Plan("quick")  # these are the runs of the quick scale too
+def test_it_must_have_the_seeds_of_the_next_smaller_scale_and_more_to_show(store: Store) -> None:
     ran(store, APART, "smoke", 2)
-    ran(store, APART, "paper", 6)
+    ran(store, APART, "paper", 3)
     assert shown(store, APART) == Plan("smoke")
-    ran(store, APART, "paper", 9)
-    assert shown(store, APART) == Plan("paper", seeds=9)
+    ran(store, APART, "paper", 6)
+    assert shown(store, APART) == Plan("paper", seeds=6)
+    assert shown(store, SHARED) == Plan("quick")  # its runs of the quick scale are the paper's
+
+
+def test_a_sweep_without_a_brief_scale_is_shown_at_the_quick_one(store: Store) -> None:
+    assert plan_for(SHARED, store, Plan("brief"), "brief") == Plan("quick")
 
 
 def test_a_complete_scale_needs_no_number_of_seeds(store: Store) -> None:

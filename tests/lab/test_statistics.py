@@ -13,7 +13,6 @@ from delightful.lab.statistics import (
     Estimate,
     bootstrap,
     fieller,
-    share_of,
     t_half_width,
     t_interval,
 )
@@ -98,13 +97,6 @@ def test_one_run_has_a_value_and_no_interval():
         assert found.value == 2.0
         assert math.isnan(found.low)
         assert math.isnan(found.high)
-
-
-@pytest.mark.parametrize(("count", "total"), [(0, 5), (5, 5), (3, 10), (1, 40)])
-def test_a_share_is_clopper_and_pearsons(count, total):
-    found = share_of(count, total)
-    expected = scipy.stats.binomtest(count, total).proportion_ci(0.95, "exact")
-    assert ends(found) == pytest.approx((expected.low, expected.high))
 
 
 def test_the_bootstrap_of_a_median_agrees_with_scipys():

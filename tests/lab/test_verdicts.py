@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delightful.lab.quantities import Exact, Mean, Share
+from delightful.lab.quantities import Exact, Greatest, Mean
 from delightful.lab.statistics import Estimate
 from delightful.lab.verdicts import (
     VERDICTS,
@@ -176,13 +176,50 @@ def test_the_seeds_that_are_needed_are_a_later_look():
     rule = Rule(above(0, "x"))
     outcomes = judge(rule, measured(Mean(scores)), confidence_of(30))
     assert outcomes[0].status == "open"
-    needed = seeds_needed(outcomes, 7, 30)
+    needed = seeds_needed(rule, outcomes, 7, 30)
     assert needed in looks(30)
     assert needed > 7
     assert rule.criteria[0].tells(Mean(scores), needed, confidence_of(30))
     hopeless = judge(rule, measured(Mean(scores - scores.mean())), confidence_of(30))
-    assert seeds_needed(hopeless, 7, 30) is None
-    assert seeds_needed(judge(rule, measured(Share(1, 3)), 0.95), 7, 30) is None
+    assert seeds_needed(rule, hopeless, 7, 30) is None
+
+
+def _open(mean: float) -> Mean:
+    """Scores with that mean and a spread of 1, whose interval at 7 seeds holds 0."""
+    scores = np.arange(7.0)
+    return Mean((scores - scores.mean()) / scores.std(ddof=1) + mean)
+
+
+def _needed(rule: Rule, **cases: Mean) -> int | None:
+    outcomes = judge(rule, measured(cases), confidence_of(30))
+    assert verdict_of(rule, outcomes) == "inconclusive"
+    return seeds_needed(rule, outcomes, 7, 30)
+
+
+def test_one_case_that_would_fail_is_enough_unless_the_sentence_has_parts():
+    whole, parts = Rule(above(0, "x")), Rule(above(0, "x"), parts=True)
+    assert _needed(whole, undecidable=_open(0.0)) is None
+    assert _needed(whole, undecidable=_open(0.0), wrong=_open(-0.8)) == 30
+    assert _needed(parts, undecidable=_open(0.0), wrong=_open(-0.8)) is None
+    assert _needed(whole, surer=_open(1.0), less_sure=_open(0.3)) == 120
+
+
+def test_of_a_majority_no_more_is_needed_than_what_is_missing():
+    rule = Rule(above(0, "x", most=True))
+    assert _needed(rule, a=_open(0.8), b=_open(0.8), c=_open(0.0)) == 30
+    assert _needed(rule, a=_open(0.8), b=_open(0.0), c=_open(0.0)) is None
+
+
+def test_the_best_of_several_is_not_judged_by_the_seeds_that_chose_it():
+    """Twenty settings that are all exactly as good as the rival: picking one would find a lead."""
+    rng, rule = np.random.default_rng(0), Rule(above(0, "x"))
+    picked, shared = 0, 0
+    for scores in rng.normal(size=(1000, 20, 6)):
+        best = max(scores, key=np.mean)
+        picked += verdict(rule, Mean(best)) == "reproduced"
+        shared += verdict(rule, Greatest([Mean(x) for x in scores])) == "reproduced"
+    assert picked > 200
+    assert shared <= 50
 
 
 def test_the_headline_is_what_fails_then_what_is_open_then_the_closest_call():

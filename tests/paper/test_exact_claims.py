@@ -17,10 +17,11 @@ PARTLY = {
     "gate/operations",
     "bandit/only-variance",
     "contexts/self-reinforcing",
+    "contexts/budget",
 }
 REPRODUCED = {
-    "gate": """breakthrough favoured maximiser softplus saturation hedonic enlightened stationary
-        direction blind asymmetry rare-clipped both-tails baseline no-ratio""",
+    "gate": """breakthrough amplifies favoured maximiser softplus saturation hedonic enlightened
+        stationary direction blind asymmetry rare-clipped both-tails baseline no-ratio""",
     "bandit": """oracles-coincide gate-sides direction variance ratio-below-one bound four-percent
         one-percent tail variance-bound bias-vanishes bound-tightens gates-converge kick symmetry
         progress""",
@@ -47,6 +48,17 @@ def test_a_claim_finds_finite_values_and_the_pinned_verdict(claim):
     assert all(math.isfinite(outcome.estimate.value) for outcome in outcomes)
     assert all(outcome.measures for outcome in outcomes)
     assert verdict_of(EXACT[claim].rule, outcomes) == EXPECTED[claim], outcomes
+
+
+def test_a_rare_success_counts_almost_twice_and_a_rare_failure_hardly():
+    values = [outcome.estimate.value for outcome in outcomes_of("gate/amplifies")]
+    assert values == pytest.approx([2 / 1.01, 0.02 / 1.01])  # w = 1/(1 + 0.01^U)
+
+
+def test_an_easy_image_has_the_larger_weight_and_the_shorter_gradient():
+    found = [(o.status, o.estimate.value) for o in outcomes_of("contexts/budget")]
+    lengths = (0.99 * 0.01) / (0.5 * 0.5)  # v is as long as 1 − p, up to a factor
+    assert found == [("holds", pytest.approx(0.99 / 0.5)), ("fails", pytest.approx(lengths))]
 
 
 # What would be found if an ingredient were wrong: (what is wrong, the claims that must notice)
@@ -113,11 +125,12 @@ WRONG = {
     ),
     "gate always one half": (
         _gate(lambda U, lp, _: 0.5 + 0 * U * lp),
-        f"gate/breakthrough gate/direction bandit/tail bandit/gate-sides {_OF_GATE} {_OF_DG}",
+        f"""gate/breakthrough gate/amplifies gate/direction bandit/tail bandit/gate-sides {_OF_GATE}
+        {_OF_DG}""",
     ),
     "gate of the wrong sign": (
         _gate(lambda U, lp, eta: _sigmoid(U * lp / max(eta, 1e-300))),
-        f"gate/breakthrough gate/rare-clipped bandit/tail {_OF_GATE} {_OF_DG}",
+        f"gate/breakthrough gate/amplifies gate/rare-clipped bandit/tail {_OF_GATE} {_OF_DG}",
     ),
     "gate that forgets the temperature": (
         _gate(lambda U, lp, _: _sigmoid(-U * lp)),
@@ -144,7 +157,7 @@ WRONG = {
     "PG that sees probability": (
         _weight("pg", lambda b: -b.advantage * b.log_prob),
         """gate/blind gate/baseline bandit/oracles-coincide contexts/weights
-        contexts/self-reinforcing""",
+        contexts/self-reinforcing contexts/budget""",
     ),
     "AWR that decreases": (
         _weight("awr", lambda b, **_: np.exp(-b.advantage)),

@@ -50,6 +50,12 @@ class Decision:
         return None if sweep is None else confidence_of(sweep.seeds["paper"])
 
     @property
+    def smaller(self) -> bool:
+        """Whether its runs are not the paper's but shorter or smaller ones."""
+        sweep = self.reading.sweep
+        return sweep is not None and not sweep.is_of_paper(self.plan.scale)
+
+    @property
     def command(self) -> str:
         sweep = self.reading.sweep
         if sweep is None:
@@ -87,6 +93,7 @@ class Decision:
             "parts": parts,
             "note": self.note,
             "scale": None if self.reading.sweep is None else self.plan.scale,
+            "smaller_than_paper": self.smaller,
             "seeds": self.seeds,
             "seeds_needed": self.needed,
             "core_seconds_needed": None if self.seconds is None else round(self.seconds),
@@ -146,16 +153,20 @@ def _decide(
     if table is None:
         return Decision(claim, reading, plan)
     paper, there = sweep.seeds["paper"], table["seed"].n_unique()
-    seeds = max((n for n in looks(paper) if n <= there), default=there)
-    try:
-        found = claim.check(reading.prepare(table.filter(table["seed"] < seeds)))
-        outcomes = judge(claim.rule, found, confidence_of(paper), enough=seeds in looks(paper))
-    except NotMeasuredError as error:
-        return Decision(claim, reading, plan, note=str(error))
-    decision = Decision(
-        claim, reading, plan, verdict_of(claim.rule, outcomes), outcomes, found.note, seeds
-    )
-    return _with_need(decision, store) if decision.verdict == "inconclusive" else decision
+    numbers = [n for n in reversed(looks(paper)) if n <= there] or [there]
+    lacking = ""
+    # Of a sweep that is used in part, some configs have more seeds than others.
+    for seeds in numbers if sweep.in_part else numbers[:1]:
+        try:
+            found = claim.check(reading.prepare(table.filter(table["seed"] < seeds)))
+            outcomes = judge(claim.rule, found, confidence_of(paper), enough=seeds in looks(paper))
+        except NotMeasuredError as error:
+            lacking = lacking or str(error)
+            continue
+        verdict = verdict_of(claim.rule, outcomes)
+        decision = Decision(claim, reading, plan, verdict, outcomes, found.note, seeds)
+        return _with_need(decision, store) if verdict == "inconclusive" else decision
+    return Decision(claim, reading, plan, note=lacking)
 
 
 def _with_need(decision: Decision, store: Store) -> Decision:
@@ -163,7 +174,9 @@ def _with_need(decision: Decision, store: Store) -> Decision:
     sweep = decision.reading.sweep
     assert sweep is not None
     assert decision.seeds is not None
-    needed = seeds_needed(decision.outcomes, decision.seeds, sweep.seeds["paper"])
+    needed = seeds_needed(
+        decision.claim.rule, decision.outcomes, decision.seeds, sweep.seeds["paper"]
+    )
     if needed is None:
         return decision
     block = sweep.program.block  # seeds are run and counted in whole blocks

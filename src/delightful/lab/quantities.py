@@ -4,14 +4,14 @@ The check of a claim returns these, and the lab computes intervals at the confid
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from delightful.lab.statistics import Estimate, fieller, share_of, t_half_width, t_interval
+from delightful.lab.statistics import Estimate, fieller, t_half_width, t_interval
 
 Scores = NDArray[Any]
 """One number per seed."""
@@ -72,19 +72,69 @@ class Ratio:
 
 
 @dataclass(frozen=True)
-class Share:
-    """How many of some things, such as tasks, as if they had been drawn from many."""
+class Greatest:
+    """The greatest of several means or ratios, without knowing which that is.
 
-    count: int
-    total: int
-    seeds = math.inf  # it is not the seeds that it is drawn from
+    Picking the one that looks greatest and taking its own interval would be too sure: the same
+    seeds would choose and judge. That some quantity is above a bound is shown at the confidence
+    that is left when the error is shared among all; that none is, needs no sharing.
+    """
+
+    of: Sequence[Mean | Ratio]
+
+    @property
+    def seeds(self) -> int:
+        return min(one.seeds for one in self.of)
 
     def estimate(self, confidence: float) -> Estimate:
-        """The share with Clopper and Pearson's interval."""
-        return share_of(self.count, self.total, confidence)
+        """The greatest value; low is the greatest low end, shared, and high the greatest high."""
+        found = [one.estimate(confidence) for one in self.of]
+        low = max(one.estimate(self._shared(confidence)).low for one in self.of)
+        value = float(np.max([x.value for x in found]))  # NaN if one is
+        return Estimate(value, low, max(x.high for x in found))
+
+    def tells(self, threshold: float, seeds: int, confidence: float) -> bool:
+        """As `Mean.tells`: one must be above the threshold, or all below."""
+        above = [one for one in self.of if one.estimate(confidence).value > threshold]
+        if above:
+            shared = self._shared(confidence)
+            return any(one.tells(threshold, seeds, shared) for one in above)
+        return all(one.tells(threshold, seeds, confidence) for one in self.of)
+
+    def _shared(self, confidence: float) -> float:
+        return 1 - (1 - confidence) / len(self.of)
 
 
-Quantity = Exact | Mean | Ratio | Share
+@dataclass(frozen=True)
+class Least:
+    """The least of several means or ratios, as `Greatest`."""
+
+    of: Sequence[Mean | Ratio]
+
+    @property
+    def seeds(self) -> int:
+        return self._mirrored.seeds
+
+    def estimate(self, confidence: float) -> Estimate:
+        """The least value; high is the least high end, shared, and low the least low."""
+        found = self._mirrored.estimate(confidence)
+        return Estimate(-found.value, -found.high, -found.low)
+
+    def tells(self, threshold: float, seeds: int, confidence: float) -> bool:
+        """As `Mean.tells`: one must be below the threshold, or all above."""
+        return self._mirrored.tells(-threshold, seeds, confidence)
+
+    @property
+    def _mirrored(self) -> Greatest:
+        return Greatest([_negative(one) for one in self.of])
+
+
+def _negative(one: Mean | Ratio) -> Mean | Ratio:
+    return Mean(-one.scores) if isinstance(one, Mean) else Ratio(-one.above, one.below)
+
+
+Sampled = Mean | Ratio | Greatest | Least
+Quantity = Exact | Sampled
 
 
 def jackknife(statistic: Callable[..., float], *scores: Scores) -> Mean:

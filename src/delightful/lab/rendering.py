@@ -39,8 +39,9 @@ def runs(decision: Decision) -> str:
     if not decision.seeds:
         return "exact" if decision.reading.sweep is None else str(decision.reading)
     assert decision.confidence is not None
+    smaller = ", shorter or smaller runs than the paper's" if decision.smaller else ""
     return (
-        f"{decision.seeds} seeds at {decision.plan.scale} scale, "
+        f"{decision.seeds} seeds at {decision.plan.scale} scale{smaller}, "
         f"{100 * decision.confidence:.3g}% intervals"
     )
 

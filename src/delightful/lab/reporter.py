@@ -77,10 +77,12 @@ class Reporter:
             if not cells:
                 return None
         if figure.id not in self._drawn or self._drawn[figure.id][0] != cells:
-            with contextlib.suppress(NothingToDrawError):  # of runs that --method or --set changed
+            try:
                 made = draw(figure, self._store, plan, self.folder / "figures", self._plan)
-                self._drawn[figure.id] = cells, made
-        return self._drawn[figure.id][1] if figure.id in self._drawn else None
+            except NothingToDrawError:  # of runs that --method or --set changed
+                return None
+            self._drawn[figure.id] = cells, made
+        return self._drawn[figure.id][1]
 
     @contextlib.contextmanager
     def while_running(self, words: Callable[[list[Decision]], str]) -> Iterator[None]:

@@ -18,11 +18,14 @@ def plan_for(  # noqa: PLR0911 (one return for each of the cases that it names)
     """The plan at the asked scale; with none asked, at the largest that the store can show.
 
     A scale can be shown if it is complete, or if it has more seeds than the next smaller scale
-    asks for: a long run that was stopped counts with the seeds that it has for every config. Of a
-    sweep that is used in part, it is the scale of which most has been run, smoke if nothing else.
+    asks for, or as many of other configs: a long run that was stopped counts with the seeds that it
+    has for every config. Of a sweep that is used in part, it is the scale of which most has been
+    run, smoke if nothing else.
     """
-    if scale is not None or sweep is None:
+    if sweep is None:
         return plan
+    if scale is not None:  # not every sweep has a brief scale
+        return plan if plan.scale in sweep.seeds else replace(plan, scale="quick")
     if sweep.in_part:
         return _most_run(sweep, store, plan)
     scales = [scale for scale in SCALES if scale in sweep.seeds]
@@ -37,7 +40,7 @@ def plan_for(  # noqa: PLR0911 (one return for each of the cases that it names)
             return replace(candidate, seeds=seeds)
         if seeds == sweep.seeds[name] or _is_done(_cells(sweep, candidate), store):
             return candidate
-        if smaller and seeds > sweep.seeds[smaller]:
+        if smaller and seeds + _differ(sweep, name, smaller) > sweep.seeds[smaller]:
             return replace(candidate, seeds=seeds)
     return plan
 
@@ -93,6 +96,11 @@ def _most_run(sweep: Sweep, store: Store, plan: Plan) -> Plan:
         found.append((scale != SCALES[0], len(stored), candidate))
     rank = max(found, key=lambda one: (one[1] > 0 and one[0], one[1]))
     return rank[2] if rank[1] else plan
+
+
+def _differ(sweep: Sweep, scale: str, smaller: str) -> bool:
+    """Whether a scale has other configs than a smaller one."""
+    return sweep.points(scale) != sweep.points(smaller)
 
 
 def _is_done(cells: Sequence[Cell], store: Store) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betaincinv, stdtrit
+from scipy.special import stdtrit
 
 Floats = NDArray[np.float64]
 
@@ -78,25 +78,6 @@ def fieller(a: ArrayLike, b: ArrayLike, confidence: float = 0.95) -> Estimate:
         return Estimate(ratio, -math.inf, math.inf)
     root = math.sqrt(max(0.0, middle**2 - lead * last))
     return Estimate(ratio, float((middle - root) / lead), float((middle + root) / lead))
-
-
-def share_of(count: int, total: int, confidence: float = 0.95) -> Estimate:
-    """`count` of `total` as a share, with Clopper and Pearson's interval: exact for any number.
-
-    Args:
-        count: how many of them.
-        total: of how many, at least 1.
-        confidence: that the interval holds the true share, at least.
-
-    Returns:
-        The share, with bounds between 0 and 1.
-    """
-    if not 0 <= count <= total or total < 1:
-        raise ValueError(f"count must lie between 0 and total, got {count} of {total}")
-    tail = (1 - confidence) / 2
-    low = float(betaincinv(count, total - count + 1, tail)) if count else 0.0
-    high = float(betaincinv(count + 1, total - count, 1 - tail)) if count < total else 1.0
-    return Estimate(count / total, low, high)
 
 
 def bootstrap(

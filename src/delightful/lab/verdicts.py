@@ -11,10 +11,10 @@ The same goes for the cases of a majority, where one more can make it.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from delightful.lab.quantities import Exact, Mean, Quantity, Ratio
+from delightful.lab.quantities import Exact, Quantity
 from delightful.lab.statistics import Estimate
 
 Verdict = Literal["reproduced", "partly", "not reproduced", "inconclusive", "not run"]
@@ -82,20 +82,21 @@ class Criterion:
         low, high = estimate.low, estimate.high
         if math.isnan(low) or math.isnan(high):
             return "open"
-        if self._holds(low) and self._holds(high):
+        if self.holds(low) and self.holds(high):
             return "holds"
         out = high <= self.low or low >= self.high if self.strict else False
         return "fails" if out or high < self.low or low > self.high else "open"
 
-    def _holds(self, value: float) -> bool:
+    def holds(self, value: float) -> bool:
+        """Whether the value itself is within."""
         if self.strict:
             return self.low < value < self.high
         return self.low <= value <= self.high
 
     def tells(self, quantity: Quantity, seeds: int, confidence: float) -> bool:
         """Whether that many seeds would probably judge the quantity."""
-        if not isinstance(quantity, Mean | Ratio):
-            return False
+        if isinstance(quantity, Exact):
+            return True
         if quantity.seeds < 2:  # it may: nothing speaks against it
             return True
         value = quantity.estimate(confidence).value
@@ -208,8 +209,7 @@ def judge(rule: Rule, found: Measurement, confidence: float, enough: bool = True
         if not by_case:
             raise NotMeasuredError(f"nothing was run of {criterion.quantity}")
         rows += [(criterion, case, quantity) for case, quantity in by_case.items()]
-    sampled = sum(not isinstance(quantity, Exact) for *_, quantity in rows)
-    shared = 1 - (1 - confidence) / max(1, sampled)
+    shared = _shared(confidence, [quantity for *_, quantity in rows])
     outcomes = []
     for criterion, case, quantity in rows:
         estimate = quantity.estimate(confidence)
@@ -219,6 +219,11 @@ def judge(rule: Rule, found: Measurement, confidence: float, enough: bool = True
             status = criterion.judge(quantity.estimate(shared)) if decided else "open"
         outcomes.append(Outcome(criterion, case, quantity, estimate, status))
     return outcomes
+
+
+def _shared(confidence: float, quantities: Sequence[Quantity]) -> float:
+    """The confidence that is left when the error is shared among what was sampled."""
+    return 1 - (1 - confidence) / max(1, sum(not isinstance(one, Exact) for one in quantities))
 
 
 def verdict_of(rule: Rule, outcomes: Sequence[Outcome]) -> Verdict:
@@ -244,17 +249,30 @@ def _majority(cases: Sequence[Status]) -> Status:
     return "fails" if 2 * cases.count("fails") >= len(cases) else "open"
 
 
-def seeds_needed(outcomes: Sequence[Outcome], seeds: int, paper: int) -> int | None:
-    """The number of seeds that would probably close what is open; None if no look would."""
-    confidence, later = confidence_of(paper), [n for n in looks(paper) if n > seeds]
-    needs: dict[Criterion, list[float]] = {}
+def seeds_needed(rule: Rule, outcomes: Sequence[Outcome], seeds: int, paper: int) -> int | None:
+    """The number of seeds that would probably give a verdict; None if no look would.
+
+    That is the first look whose verdict is not inconclusive, if means and spreads stay as they are.
+    """
+    confidence = confidence_of(paper)
+    for later in (n for n in looks(paper) if n > seeds):
+        if verdict_of(rule, expected(outcomes, later, confidence)) != "inconclusive":
+            return later
+    return None
+
+
+def expected(outcomes: Sequence[Outcome], seeds: int, confidence: float) -> list[Outcome]:
+    """The outcomes that this many seeds would probably have."""
+    shared = _shared(confidence, [outcome.quantity for outcome in outcomes])
+    found = []
     for outcome in outcomes:
-        if outcome.status == "open":
-            tells = (n for n in later if outcome.criterion.tells(outcome.quantity, n, confidence))
-            needs.setdefault(outcome.criterion, []).append(next(tells, math.inf))
-    # Of a majority, half of the open cases are enough.
-    found = [sorted(n)[len(n) // 2] if c.most else max(n) for c, n in needs.items()]
-    return int(max(found)) if found and max(found) < math.inf else None
+        criterion, quantity = outcome.criterion, outcome.quantity
+        holds = quantity.seeds < 2 or criterion.holds(outcome.estimate.value)
+        needed = confidence if holds and not criterion.most else shared  # as `judge` does
+        if outcome.status == "open" and criterion.tells(quantity, seeds, needed):
+            outcome = replace(outcome, status="holds" if holds else "fails")  # noqa: PLW2901
+        found.append(outcome)
+    return found
 
 
 def headline(outcomes: Sequence[Outcome]) -> Outcome:

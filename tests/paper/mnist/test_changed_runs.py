@@ -37,7 +37,7 @@ def test_dg_with_an_entropy_bonus_is_not_taken_for_dg(decided):
     def bonus_harms_dg(config):
         return 0.9 if config.method == "dg" and config.entropy > 0 else error(config)
 
-    plan = Plan("paper", methods=("pg", "dg", "dg:temperature=0.5"))
+    plan = Plan("paper", methods=("pg", "dg", "dg:temperature=0.2", "dg:temperature=5"))
     found = decided(CLAIMS["wide-temperature"], bonus_harms_dg, plan)
     assert found.value("η = 1, coefficient = 0.001") == pytest.approx(0.05)
 

@@ -51,9 +51,12 @@ def _reading(decision: Decision, several: bool) -> str:
     """What was measured under one reading; its name and verdict only if there are several."""
     heading, name = "", str(decision.reading)
     if several:
-        stands = ' <span class="stands">stands for the paper</span>' if decision.standing else ""
-        heading = f"<h4>{escape(name or 'as it is written')}{stands}</h4>{chip(decision.verdict)}"
-        heading += paragraph(decision.reading.stands, "dim") if decision.standing else ""
+        heading = f"<h4>{escape(name or 'as it is written')}</h4>{chip(decision.verdict)}"
+        if decision.standing:
+            why = paragraph(_sentence(decision.reading.stands), "dim")
+            heading += (
+                f'<details class="stands"><summary>stands for the paper</summary>{why}</details>'
+            )
     elif name:
         heading = paragraph(name, start="Reading:")
     return (

@@ -4,16 +4,20 @@ import numpy as np
 import polars as pl
 
 from delightful.lab.cells import DEFAULT
-from delightful.lab.quantities import Mean
+from delightful.lab.quantities import Greatest, Mean
 from delightful.lab.tables import at_end, by_option, seeds_by_steps, varying, with_role
 from delightful.lab.verdicts import NotMeasuredError
 from delightful.paper.comparisons import lower
+from delightful.paper.mnist.config import BASELINES
 
 Errors = dict[float, np.ndarray]
 """Final errors, one per seed, by the value of what is varied."""
 
 Gaps = dict[str, Mean]
 """Differences on the same seeds, by the name of their case."""
+
+Excesses = dict[str, Greatest]
+"""Differences from the best of several, by the name of their case."""
 
 
 def main_runs(table: pl.DataFrame) -> pl.DataFrame:
@@ -29,6 +33,13 @@ def exact_pg(table: pl.DataFrame) -> pl.DataFrame:
 def final(table: pl.DataFrame, metric: str = "train_error", **where: object) -> np.ndarray:
     """`metric` at the end of training, one number per seed."""
     return seeds_by_steps(at_end(table), metric, **where)[:, 0]
+
+
+def require_every_baseline(table: pl.DataFrame) -> None:
+    """Refuse a sentence on every baseline where one of the four was not run."""
+    missing = [baseline for baseline in BASELINES if baseline not in set(table["baseline"])]
+    if missing:
+        raise NotMeasuredError(f"it needs every baseline; not run: {', '.join(missing)}")
 
 
 def by_value(table: pl.DataFrame, field: str, metric: str = "train_error", **where: str) -> Errors:
@@ -56,10 +67,13 @@ def gaps(errors: Errors, base: np.ndarray, symbol: str) -> Gaps:
     return {f"{symbol} = {value:g}": lower(runs, base) for value, runs in errors.items()}
 
 
-def excess(errors: Errors, low: float, high: float, symbol: str) -> Gaps:
+def excess(errors: Errors, low: float, high: float, symbol: str) -> Excesses:
     """By how much the errors at each value outside `low` to `high` are above the best within."""
     within = {value: runs for value, runs in errors.items() if low <= value <= high}
     if not within:
         raise NotMeasuredError(f"it needs runs with {symbol} from {low:g} to {high:g}")
     outside = {value: runs for value, runs in errors.items() if value not in within}
-    return gaps(outside, within[best(within)], symbol)
+    return {
+        f"{symbol} = {value:g}": Greatest([lower(runs, other) for other in within.values()])
+        for value, runs in outside.items()
+    }

@@ -21,7 +21,6 @@ claims = ClaimBook("control")
     rule=Rule(
         above(0, "regret averaged over tasks, MPO of another codebase − DG"),
         above(0, "regret averaged over tasks, SAC of another codebase − DG"),
-        parts=True,
     ),
 )
 def tuned(table: pl.DataFrame) -> Measurement:

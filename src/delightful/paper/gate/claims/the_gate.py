@@ -43,6 +43,25 @@ def breakthrough() -> Measurement:
 
 
 @claims.add(
+    "Abstract, Section 8",
+    paper="> 1 and < 1",
+    rule=Rule(
+        above(1, "2w of a rare success, π = 0.01, U = 1", ours="2w = 1 under a neutral gate"),
+        below(1, "2w of a rare failure, π = 0.01, U = −1", ours="2w = 1 under a neutral gate"),
+        parts=True,
+    ),
+)
+def amplifies() -> Measurement:
+    """DG amplifies rare successes and suppresses rare failures.
+
+    Relative to common actions, whose gate is near ½: w itself is never above 1.
+    """
+    success, failure = gate(np.log([0.01, 0.01]), np.array([1.0, -1.0]))
+    note = f"without the factor 2 a rare success keeps {success:.2f} of PG's weight"
+    return measured(Exact(2 * success), Exact(2 * failure), note=note)
+
+
+@claims.add(
     "Section 2.1",
     paper="≈ 0",
     rule=below(0.01, "|w − ½| at π = 0.99", ours="the paper says near ½"),
@@ -69,7 +88,10 @@ def operations() -> Measurement:
     """
     added = _operations("dg")
     added.subtract(_operations("pg"))
-    note = "one product makes the delight U·ℓ, one more applies the gate"
+    note = (
+        "one product makes the delight U·ℓ, one more applies the gate; a loss that took PG's own "
+        "product U·log π for the delight would add only the latter"
+    )
     return measured(Exact(added["logistic"]), Exact(added["mul"]), note=note)
 
 

@@ -1,7 +1,5 @@
 """Claims of Section 3."""
 
-from itertools import pairwise
-
 import numpy as np
 import polars as pl
 
@@ -18,7 +16,7 @@ from delightful.lab.verdicts import (
 )
 from delightful.paper.comparisons import lower, pg_and_dg
 from delightful.paper.mnist import sweep
-from delightful.paper.mnist.runs import Gaps, exact_pg, final, main_runs
+from delightful.paper.mnist.runs import Gaps, exact_pg, final, main_runs, require_every_baseline
 
 claims = ClaimBook("mnist")
 
@@ -114,31 +112,28 @@ def _floor(table: pl.DataFrame) -> np.ndarray:
             ours="converged if a tenth or less is left",
         ),
         above(0, "PG's excess over the PG oracle in final training error at the smallest S"),
-        above(0, "fall of PG's error from one S to the next"),
     ),
 )
 def pg_reaches_floor(table: pl.DataFrame) -> Measurement:
     """As S increases, PG converges from above to the error floor set by the exact PG oracle."""
     floor, starts, left = _floor(table), {}, {}
-    falls: Gaps = {}
     for baseline, runs in _by_baseline(table, "pg").items():
         if len(runs) < 2:
             raise NotMeasuredError("it needs at least two numbers of samples")
         first, last = runs[min(runs)] - floor, runs[max(runs)] - floor
         starts[baseline], left[baseline] = Mean(first), Ratio(last, first)
-        for few, many in pairwise(runs):
-            falls[f"{baseline}, S = {few} to {many}"] = lower(runs[few], runs[many])
-    return measured(left, starts, falls, note=f"the PG oracle's error: {floor.mean():.4f}")
+    return measured(left, starts, note=f"the PG oracle's error: {floor.mean():.4f}")
 
 
 @claims.add(
     "Section 3, Figure 3",
     paper="> 0",
     sweep=sweep.LIMIT,
-    rule=Rule(above(0, "final training error, PG oracle − DG at the largest S"), parts=True),
+    rule=above(0, "final training error, PG oracle − DG at the largest S"),
 )
 def dg_below_floor(table: pl.DataFrame) -> Measurement:
     """DG surpasses the PG-oracle floor for every baseline."""
+    require_every_baseline(table.filter(pl.col("samples") > 0))
     floor, first = _floor(table), []
     gaps: Gaps = {}
     for baseline, runs in _by_baseline(table, "dg").items():

@@ -6,7 +6,7 @@ import polars as pl
 from delightful.lab.experiment import ClaimBook
 from delightful.lab.plotting import label
 from delightful.lab.quantities import Mean
-from delightful.lab.verdicts import Measurement, NotMeasuredError, Rule, above, measured
+from delightful.lab.verdicts import Measurement, NotMeasuredError, above, measured
 from delightful.paper.tokens import sweep
 from delightful.paper.tokens.claims.main_text import (
     LAST_ERRORS,
@@ -23,7 +23,7 @@ claims = ClaimBook("tokens")
     "Appendix D.2, Figure 21a",
     paper="> 0",
     readings=equal_budgets(sweep.RATE),
-    rule=Rule(above(0, "regret at a learning rate, baseline − DG"), parts=True),
+    rule=above(0, "regret at a learning rate, baseline − DG"),
 )
 def learning_rates(rows: pl.DataFrame) -> Measurement:
     """DG consistently outperforms baselines over a wide effective range of learning rates.

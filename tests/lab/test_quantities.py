@@ -1,0 +1,70 @@
+"""The greatest and the least of several quantities."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from delightful.lab.quantities import Greatest, Least, Mean, Ratio
+
+SEVERAL = arrays(float, (4, 5), elements=st.floats(-10, 10))
+
+
+@given(SEVERAL, st.floats(0.5, 0.99))
+def test_the_least_is_the_greatest_mirrored(scores, confidence):
+    least = Least([Mean(x) for x in scores]).estimate(confidence)
+    greatest = Greatest([Mean(-x) for x in scores]).estimate(confidence)
+    assert (least.value, least.low, least.high) == (
+        -greatest.value,
+        -greatest.high,
+        -greatest.low,
+    )
+
+
+@given(SEVERAL)
+def test_of_one_quantity_it_is_that_quantity(scores):
+    one = Mean(scores[0])
+    for found in (Greatest([one]), Least([one])):
+        assert found.estimate(0.9) == one.estimate(0.9)
+        assert found.seeds == 5
+
+
+@given(SEVERAL)
+def test_its_interval_holds_the_value_and_ends_with_the_greatest_high(scores):
+    means = [Mean(x) for x in scores]
+    found = Greatest(means).estimate(0.9)
+    assert found.low <= found.value <= found.high
+    assert found.high == max(mean.estimate(0.9).high for mean in means)
+    assert found.low == max(mean.estimate(1 - 0.1 / 4).low for mean in means)
+
+
+@pytest.mark.parametrize("truth", [(0.0,) * 8, (0.0, -1, -2, -3, -4, -5, -6, -7)])
+@pytest.mark.parametrize("seeds", [3, 10])
+def test_it_holds_the_true_greatest_at_least_as_often_as_it_says(truth, seeds):
+    rng, draws = np.random.default_rng(seeds), 2000
+    hits = 0
+    for _ in range(draws):
+        scores = rng.normal(np.array(truth)[:, None], 1.0, (8, seeds))
+        found = Greatest([Mean(x) for x in scores]).estimate(0.95)
+        hits += found.low <= max(truth) <= found.high
+    assert hits / draws >= 0.95 - 2 * math.sqrt(0.05 * 0.95 / draws)
+
+
+def test_ratios_are_compared_too():
+    ones = np.array([1.0, 1.1, 0.9])
+    ratios = [Ratio(2 * ones, ones), Ratio(3 * ones, ones)]
+    assert Greatest(ratios).estimate(0.95).value == pytest.approx(3)
+    assert Least(ratios).estimate(0.95).value == pytest.approx(2)
+
+
+def test_one_must_be_above_to_tell_or_all_below():
+    far, near = (Mean(np.array([-1.0, 0.0, 1.0]) + shift) for shift in (3.0, 0.1))
+    assert Greatest([far, near]).tells(0.0, 12, 0.95)
+    assert not Greatest([near, near]).tells(0.0, 12, 0.95)
+    below = Mean(-far.scores)
+    assert Greatest([below, below]).tells(0.0, 12, 0.95)
+    assert not Greatest([below, near]).tells(0.0, 12, 0.95)
+    assert Least([far, far]).tells(0.0, 12, 0.95)
