@@ -72,6 +72,7 @@ def _sensitivity(table: pl.DataFrame, field: str, title: str) -> Drawing:
     keys = ("method", "baseline", "steps")
     parts = []
     for axis, baseline in zip(axes, names, strict=True):
+        axis.sharey(axes[0])
         rows = at_end(table).filter(pl.col("baseline") == baseline)
         lengths = sorted(rows["steps"].unique().to_list(), reverse=True)
         for steps in lengths:  # shorter runs hollow, since they are not to be compared

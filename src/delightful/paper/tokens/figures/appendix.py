@@ -138,7 +138,7 @@ def variants(table: pl.DataFrame) -> Drawing:
 )
 def additive(table: pl.DataFrame) -> Drawing:
     """Average error of σ(((1−α)U + αℓ)/η)·U over 1,000 batches."""
-    figure, (axis,) = style.panels(1, width=4.2, height=2.9)
+    figure, (axis,) = style.panels(1, width=5.4, height=2.9)
     rows = ends(table)
     mixtures = by_option(rows, "additive", "alpha", "temperature")
     numbers = means(mixtures, "regret", ("temperature", "alpha"))
@@ -156,7 +156,7 @@ def additive(table: pl.DataFrame) -> Drawing:
     axis.set(xlabel="mixture α", ylabel="average error")
     drawn = pl.concat(parts, how="diagonal")
     logarithmic(axis, drawn)
-    style.legend(axis)
+    style.legend_outside(axis)
     return Drawing(figure, drawn)
 
 
