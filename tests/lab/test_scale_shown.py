@@ -10,9 +10,9 @@ from delightful.lab.cells import Plan, Point, Sweep
 from delightful.lab.decisions import decide
 from delightful.lab.experiment import Claim, Reading
 from delightful.lab.quantities import Exact
-from delightful.lab.selection import plan_for
+from delightful.lab.selection import from_paper, plan_for
 from delightful.lab.store import Store
-from delightful.lab.verdicts import Rule, above, measured
+from delightful.lab.verdicts import Rule, TooFewSeedsError, above, measured
 from delightful.paper.bandit.config import ALIGN, AlignmentConfig
 
 SEEDS = {"smoke": 2, "quick": 6, "paper": 20}
@@ -126,3 +126,36 @@ def test_a_decision_on_a_stopped_run_says_how_many_seeds_it_has(store: Store) ->
     (decision,) = decide(claim, store, Plan("quick"))
     assert (decision.row()["value"], decision.seeds) == (20, 10)  # 20 in the paper: looks at 5, 10
     assert decision.command.startswith("delightful run shared --scale paper --seeds 12 &&")
+
+
+def test_claims_ask_for_enough_seeds_of_a_larger_scale(store: Store) -> None:
+    ran(store, APART, "quick", 6)
+    ran(store, APART, "paper", 6)
+    assert plan_for(APART, store, Plan("quick"), None, least=6) == Plan("paper", seeds=6)
+    assert plan_for(APART, store, Plan("quick"), None, least=7) == Plan("quick")
+
+
+def test_it_is_said_how_runs_differ_from_the_papers() -> None:
+    assert from_paper(SHARED, Plan("paper")) == ""
+    assert from_paper(SHARED, Plan("quick")) == ""  # the same configs, fewer seeds
+    assert from_paper(SHARED, Plan("quick", methods=("pg",))) == "1 of the paper's 2 configs"
+    shorter = "some of them shorter or smaller than the paper's"
+    assert from_paper(APART, Plan("quick")) == shorter
+    assert from_paper(SHARED, Plan("paper", changes={"batch": "3"})) == shorter
+
+
+def test_where_some_configs_have_more_seeds_the_verdict_is_on_what_all_have(store: Store) -> None:
+    part = replace(SHARED, in_part=True)
+
+    def check(table):
+        pg, dg = (table.filter(method=name)["seed"].n_unique() for name in ("pg", "dg"))
+        if pg < dg:
+            raise TooFewSeedsError("pg lacks seeds")
+        return measured(Exact(pg))
+
+    claim = Claim("a/claim", "", "", "", Rule(above(0, "rows")), check, (Reading(sweep=part),))
+    ran(store, part, "paper", 12, "dg")
+    ran(store, part, "paper", 6, "pg")
+    (decision,) = decide(claim, store, Plan("quick"))
+    assert (decision.verdict, decision.seeds) == ("reproduced", 5)
+    assert "--seeds 5" in decision.command

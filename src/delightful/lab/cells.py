@@ -171,11 +171,6 @@ class Sweep:
         names = (f.name for p in self.points("smoke") for f in dataclasses.fields(p.config))
         return list(dict.fromkeys(names))
 
-    def is_of_paper(self, scale: str) -> bool:
-        """Whether the configs of a scale are all among the paper's: no shorter or smaller runs."""
-        ours = self.points(scale if scale in self.seeds else "quick")
-        return {p.config for p in ours} <= {p.config for p in self.points("paper")}
-
     def cells(self, plan: Plan) -> list[Cell]:
         """The cells of a plan; a config that is on several grids is one cell."""
         for name in plan.changes:

@@ -8,12 +8,14 @@ from typing import Any
 from delightful.lab import cost
 from delightful.lab.cells import Cell, Plan
 from delightful.lab.experiment import Claim, Reading, command
-from delightful.lab.selection import damage, plan_for, table_of
+from delightful.lab.selection import damage, from_paper, plan_for, table_of
 from delightful.lab.store import Store
 from delightful.lab.verdicts import (
+    LEAST,
     VERDICTS,
     NotMeasuredError,
     Outcome,
+    TooFewSeedsError,
     Verdict,
     confidence_of,
     headline,
@@ -50,10 +52,9 @@ class Decision:
         return None if sweep is None else confidence_of(sweep.seeds["paper"])
 
     @property
-    def smaller(self) -> bool:
-        """Whether its runs are not the paper's but shorter or smaller ones."""
-        sweep = self.reading.sweep
-        return sweep is not None and not sweep.is_of_paper(self.plan.scale)
+    def differs(self) -> str:
+        """How its runs differ from the paper's, in words; empty if they do not."""
+        return "" if self.reading.sweep is None else from_paper(self.reading.sweep, self.plan)
 
     @property
     def command(self) -> str:
@@ -93,7 +94,7 @@ class Decision:
             "parts": parts,
             "note": self.note,
             "scale": None if self.reading.sweep is None else self.plan.scale,
-            "smaller_than_paper": self.smaller,
+            "differs_from_paper": self.differs,
             "seeds": self.seeds,
             "seeds_needed": self.needed,
             "core_seconds_needed": None if self.seconds is None else round(self.seconds),
@@ -146,7 +147,7 @@ def _decide(
         return Decision(
             claim, reading, plan, verdict_of(claim.rule, outcomes), outcomes, found.note
         )
-    plan = plan_for(sweep, store, plan, scale)
+    plan = plan_for(sweep, store, plan, scale, least=LEAST)
     if harm := damage(sweep, plan, store):
         return Decision(claim, reading, plan, note=harm)
     table = table_of(sweep, plan, store)
@@ -160,9 +161,13 @@ def _decide(
         try:
             found = claim.check(reading.prepare(table.filter(table["seed"] < seeds)))
             outcomes = judge(claim.rule, found, confidence_of(paper), enough=seeds in looks(paper))
-        except NotMeasuredError as error:
+        except TooFewSeedsError as error:
             lacking = lacking or str(error)
             continue
+        except NotMeasuredError as error:
+            return Decision(claim, reading, plan, note=str(error))
+        if seeds < numbers[0]:
+            plan = replace(plan, seeds=seeds)
         verdict = verdict_of(claim.rule, outcomes)
         decision = Decision(claim, reading, plan, verdict, outcomes, found.note, seeds)
         return _with_need(decision, store) if verdict == "inconclusive" else decision

@@ -133,8 +133,7 @@ def _negative(one: Mean | Ratio) -> Mean | Ratio:
     return Mean(-one.scores) if isinstance(one, Mean) else Ratio(-one.above, one.below)
 
 
-Sampled = Mean | Ratio | Greatest | Least
-Quantity = Exact | Sampled
+Quantity = Exact | Mean | Ratio | Greatest | Least
 
 
 def jackknife(statistic: Callable[..., float], *scores: Scores) -> Mean:

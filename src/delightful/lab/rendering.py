@@ -39,9 +39,9 @@ def runs(decision: Decision) -> str:
     if not decision.seeds:
         return "exact" if decision.reading.sweep is None else str(decision.reading)
     assert decision.confidence is not None
-    smaller = ", shorter or smaller runs than the paper's" if decision.smaller else ""
+    differs = f", {decision.differs}" if decision.differs else ""
     return (
-        f"{decision.seeds} seeds at {decision.plan.scale} scale{smaller}, "
+        f"{decision.seeds} seeds at {decision.plan.scale} scale{differs}, "
         f"{100 * decision.confidence:.3g}% intervals"
     )
 

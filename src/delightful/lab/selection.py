@@ -13,14 +13,14 @@ from delightful.lab.verdicts import looks
 
 
 def plan_for(  # noqa: PLR0911 (one return for each of the cases that it names)
-    sweep: Sweep | None, store: Store, plan: Plan, scale: str | None
+    sweep: Sweep | None, store: Store, plan: Plan, scale: str | None, least: int = 1
 ) -> Plan:
     """The plan at the asked scale; with none asked, at the largest that the store can show.
 
     A scale can be shown if it is complete, or if it has more seeds than the next smaller scale
     asks for, or as many of other configs: a long run that was stopped counts with the seeds that it
-    has for every config. Of a sweep that is used in part, it is the scale of which most has been
-    run, smoke if nothing else.
+    has for every config, if they are at least `least`. Of a sweep that is used in part, it is the
+    scale of which most has been run, smoke if nothing else.
     """
     if sweep is None:
         return plan
@@ -40,9 +40,20 @@ def plan_for(  # noqa: PLR0911 (one return for each of the cases that it names)
             return replace(candidate, seeds=seeds)
         if seeds == sweep.seeds[name] or _is_done(_cells(sweep, candidate), store):
             return candidate
-        if smaller and seeds + _differ(sweep, name, smaller) > sweep.seeds[smaller]:
+        asked = sweep.seeds[smaller] - _differ(sweep, name, smaller) if smaller else seeds
+        if seeds > asked and seeds >= least:
             return replace(candidate, seeds=seeds)
     return plan
+
+
+def from_paper(sweep: Sweep, plan: Plan) -> str:
+    """How the runs of a plan differ from the paper's, in words; empty if they do not."""
+    ours, papers = (
+        {cell.config for cell in _cells(sweep, one)} for one in (plan, Plan("paper", plan.seeds))
+    )
+    if not ours <= papers:
+        return "some of them shorter or smaller than the paper's"
+    return f"{len(ours)} of the paper's {len(papers)} configs" if ours < papers else ""
 
 
 def usable(sweep: Sweep, plan: Plan, store: Store) -> list[Cell]:

@@ -21,9 +21,9 @@ Verdict = Literal["reproduced", "partly", "not reproduced", "inconclusive", "not
 VERDICTS: dict[Verdict, str] = {
     "reproduced": "every interval lies on the sentence's side of its threshold",
     "partly": "the sentence has parts: some hold, others fail",
-    "not reproduced": "an interval lies wholly on the wrong side of its threshold",
-    "inconclusive": "an interval lies on both sides of its threshold: more seeds are needed",
-    "not run": "the runs that it needs are not there",
+    "not reproduced": "an interval, widened for the number of cases, lies wholly on the wrong side",
+    "inconclusive": "neither: more seeds are needed",
+    "not run": "what it needs has not been run, or nothing was learned in these runs",
 }
 Status = Literal["holds", "fails", "open"]
 
@@ -96,7 +96,7 @@ class Criterion:
     def tells(self, quantity: Quantity, seeds: int, confidence: float) -> bool:
         """Whether that many seeds would probably judge the quantity."""
         if isinstance(quantity, Exact):
-            return True
+            return False
         if quantity.seeds < 2:  # it may: nothing speaks against it
             return True
         value = quantity.estimate(confidence).value
@@ -165,6 +165,10 @@ class Rule:
 
 class NotMeasuredError(Exception):
     """The runs lack what a check compares; the message says what."""
+
+
+class TooFewSeedsError(NotMeasuredError):
+    """Some configs lack seeds that others have: with fewer seeds there may be a verdict."""
 
 
 Cases = Quantity | Mapping[str, Quantity]

@@ -10,7 +10,7 @@ import polars as pl
 from delightful.agents.control.config import ControlConfig
 from delightful.agents.control.tasks import BENCHMARKING
 from delightful.lab.tables import by_option, seeds_by_steps
-from delightful.lab.verdicts import NotMeasuredError
+from delightful.lab.verdicts import NotMeasuredError, TooFewSeedsError
 
 RETURN = "deterministic"
 LAST = 0.1  # of a run, over which its final return is the mean of the evaluations
@@ -35,7 +35,7 @@ def with_every_seed(part: pl.DataFrame, table: pl.DataFrame) -> pl.DataFrame:
     seeds = table["seed"].n_unique()
     found = part.filter(pl.col("seed").n_unique().over("task") == seeds)
     if found.is_empty():
-        raise NotMeasuredError(f"no task has all of what it compares with {seeds} seeds")
+        raise TooFewSeedsError(f"no task has all of what it compares with {seeds} seeds")
     return found
 
 

@@ -6,7 +6,14 @@ from delightful.agents.control.config import LEAST_WEIGHT
 from delightful.lab.experiment import ClaimBook
 from delightful.lab.quantities import Ratio
 from delightful.lab.tables import at_end, by_option
-from delightful.lab.verdicts import Criterion, Measurement, NotMeasuredError, below, measured
+from delightful.lab.verdicts import (
+    Criterion,
+    Measurement,
+    NotMeasuredError,
+    TooFewSeedsError,
+    below,
+    measured,
+)
 from delightful.paper.control import sweep
 from delightful.paper.control.scores import final_by_option, length
 from delightful.weights import METHODS
@@ -31,7 +38,7 @@ def _over_default(table: pl.DataFrame, name: str, option: str) -> Measurement:
     }
     default = METHODS[name].defaults[option]
     if default not in ends or len(ends) < 3:
-        raise NotMeasuredError(
+        raise TooFewSeedsError(
             f"it needs {name} with its default {option} and two others, with every seed"
         )
     if ends[default].mean() <= 0:
