@@ -36,14 +36,11 @@ claims = ClaimBook("mnist")
     "Section 3, Appendix B.1, Figure 14a",
     paper="≈ 1",
     sweep=sweep.TEMPERATURE,
-    rule=Rule(
-        between(
-            0.8,
-            1.25,
-            "final validation error over final training error",
-            ours="the paper says closely",
-        ),
-        parts=True,
+    rule=between(
+        0.8,
+        1.25,
+        "final validation error over final training error",
+        ours="the paper says closely",
     ),
 )
 def validation_tracks(table: pl.DataFrame) -> Measurement:
