@@ -24,8 +24,8 @@ REPRODUCED = {
     "bandit": """oracles-coincide gate-sides direction variance ratio-below-one bound four-percent
         one-percent tail variance-bound bias-vanishes bound-tightens gates-converge kick symmetry
         progress""",
-    "contexts": """weights greedy budget cosine-monotone monotone-weight two-contexts any-contexts path
-        low-temperature""",
+    "contexts": """weights greedy budget cosine-monotone monotone-weight two-contexts
+        any-contexts path low-temperature""",
 }
 EXPECTED = {f"{e}/{c}": "reproduced" for e, claims in REPRODUCED.items() for c in claims.split()}
 EXPECTED |= dict.fromkeys(PARTLY, "partly") | dict.fromkeys(
