@@ -84,7 +84,8 @@ def legend(axis: Any, place: str | tuple[float, float] = "best") -> None:
 
 def legend_outside(axis: Any) -> None:
     """On the right of the panel, where many names do not cover what they name."""
-    axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=6)
+    if axis.get_legend_handles_labels()[0]:
+        axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=6)
 
 
 def ordered(methods: Iterable[str]) -> list[str]:
