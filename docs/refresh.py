@@ -1,7 +1,8 @@
 """Put what docs/results holds into README.md and the docs.
 
 README.md, docs/plugins.md and docs/control.md have markers between which a table is put; the pages
-of docs/paper are written whole.
+on when not to use DG and of frequent questions, between which a value is put. The pages of
+docs/paper are written whole.
 """
 
 import json
@@ -91,7 +92,7 @@ def _table(rows: list[dict]) -> list[str]:
     lines = ["| the paper says | paper | here, with interval | verdict |", "|---|---|---|---|"]
     for row in rows:
         here = f"{row['measures']}: {row['text']}" if row["measures"] else row["note"]
-        needed = f"; {row['seeds_needed']} seeds would decide it" if row["seeds_needed"] else ""
+        needed = f"; {row['seeds_needed']} would probably decide it" if row["seeds_needed"] else ""
         seeds = f" ({row['seeds']} seeds{needed})" if row["seeds"] else ""
         reading = f"{row['reading']}: " if row["reading"] else ""
         verdict = f"{reading}{row['verdict']}"
@@ -209,6 +210,36 @@ def refreshed(text: str, name: str, content: str) -> str:
     return f"{before}{start}{content}{end}{after}"
 
 
+VALUE = re.compile(r"(<!-- value: (.+?) -->).*?(<!-- end -->)", re.DOTALL)
+
+
+def with_values(text: str, rows: list[dict]) -> str:
+    """`text` with measured values between its markers: a claim's id, and if it has several, words
+    of the reading and the name of the case, between bars."""
+
+    def value(marker: re.Match[str]) -> str:
+        name, *words = (part.strip() for part in marker[2].split("|"))
+        reading, case = [*words, "", ""][:2]
+        (row,) = (
+            row
+            for row in rows
+            if row["id"] == name and (reading in row["reading"] if reading else _stands(row))
+        )
+        part = next(part for part in row["parts"] if part["case"] == case)
+        return f"{marker[1]}{_few_digits(part)}{marker[3]}"
+
+    return VALUE.sub(value, text)
+
+
+def _stands(row: dict) -> bool:
+    return bool(row["stands_for_the_paper"])
+
+
+def _few_digits(part: dict) -> str:
+    value, low, high = (f"{part[name]:.3g}" for name in ("value", "low", "high"))
+    return f"{value} [{low}, {high}]".replace("-", "−")
+
+
 def pages() -> dict[Path, str]:
     """Every page that is refreshed, as it should be."""
     files = (RESULTS / "claims.json", RESULTS / "control" / "claims.json")
@@ -224,6 +255,8 @@ def pages() -> dict[Path, str]:
         for name, content in parts.items():
             text = refreshed(text, name, content)
         found[ROOT / path] = text
+    for path in ("docs/when-not-to-use.md", "docs/faq.md"):
+        found[ROOT / path] = with_values((ROOT / path).read_text("utf-8"), rows)
     for experiment in EXPERIMENTS.values():
         if _of(experiment, rows):
             found[ROOT / f"docs/paper/{experiment.name}.md"] = section(experiment, rows)

@@ -51,6 +51,12 @@ Path("runs/cheetah-run-dg-seed0").mkdir(parents=True)
 saved = policy_bytes(Policy(config, unflatten(layers)))
 Path("runs/cheetah-run-dg-seed0/policy.safetensors").write_bytes(saved)
 """,
+    ("README.md", "was: -(advantage * log_prob).mean()"): """
+import torch
+
+log_prob = torch.log(torch.rand(4, 6)).requires_grad_()
+advantage, mask = torch.randn(4, 6), torch.rand(4, 6) < 0.8
+""",
     ("docs/plugins.md", "DelightGRPOTrainer"): """
 from datasets import Dataset
 from trl import GRPOConfig

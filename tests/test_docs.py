@@ -115,7 +115,7 @@ def test_docs_recipe_of_a_loop_is_the_policy_loss() -> None:
     names["centred"] = advantage - advantage.mean()
     exec(_block(PLUGINS, "A loop of your own"), names)
     centred = {"mask": mask, "gate_advantage": names["centred"]}
-    expected = dg.policy_loss(log_prob, advantage, **centred)
+    expected = dg.policy_loss(log_prob, advantage, unit_gain=True, **centred)
     torch.testing.assert_close(names["loss"], expected)
     assert names["numbers"].entries == int(mask.sum())
 
@@ -132,7 +132,7 @@ def test_docs_recipe_for_cleanrl_gates_on_centred_advantages(norm_adv: bool) -> 
     w = torch.sigmoid(chi / chi.std(correction=0))
     if norm_adv:
         U = (U - U.mean()) / U.std()
-    torch.testing.assert_close(names["mb_advantages"], w * U, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(names["mb_advantages"], 2 * w * U, rtol=1e-5, atol=1e-5)
 
 
 def test_docs_name_every_option_and_every_logged_number() -> None:

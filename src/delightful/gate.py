@@ -25,7 +25,7 @@ from delightful.arrays import (
     stop_gradient,
     values_are_visible,
 )
-from delightful.validation import Batch, admit, check_choice, check_number, fit_option
+from delightful.validation import Batch, admit, check_choice, check_number, fit_option, is_on
 
 Level = Literal["token", "sequence"]
 Whiten = Literal["standard", "scale"]
@@ -113,7 +113,8 @@ def product(batch: Batch, U: Any, ell: Any) -> Any:
 def whitened(batch: Batch, chi: Any, whiten: Whiten) -> Any:
     """(χ − mean)/(std + ε), or χ/(std + ε), over the unmasked entries."""
     centred, deviation = batch.deviations(chi)
-    if not batch.finite and values_are_visible(deviation) and not math.isfinite(deviation):
+    looks = is_on() and not batch.finite and values_are_visible(deviation)
+    if looks and not math.isfinite(deviation):
         raise ValueError(
             "whiten needs finite delight: log_prob is -inf somewhere, give max_surprisal"
         )

@@ -301,5 +301,5 @@ def read_option(batch: Batch, name: str, value: Any, **limits: Any) -> Any:
 
 def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
     """Refuse what is not one of `choices`."""
-    if value not in choices:
+    if not isinstance(value, str | bool | None) or value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")

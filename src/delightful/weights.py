@@ -107,7 +107,7 @@ def _value(key: str, text: str, default: Any) -> Any:
         if text not in ("true", "false"):
             raise ValueError(f"method option {key} must be true or false, got {text!r}")
         return text == "true"
-    if key in _WORDS:
+    if isinstance(default, str) or key in _WORDS:
         return text
     try:
         return float(text)

@@ -9,11 +9,13 @@ import pytest
 import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from delightful import (
     METHODS,
     GateConfig,
     delight,
+    diagnose,
     gate,
     policy_loss,
     score_weight,
@@ -260,9 +262,37 @@ def test_an_option_may_be_an_array_and_is_checked_like_a_number(
 def test_swapped_arguments_are_refused_where_torch_can_tell() -> None:
     logits = torch.zeros(3, 2, requires_grad=True)
     log_prob, advantage = torch.log_softmax(logits, -1)[:, 0], torch.ones(3)
-    for function in (gate, delight, policy_loss, score_weight):
+    for function in (gate, delight, diagnose, policy_loss, score_weight):
         with pytest.raises(ValueError, match=r"pass \(log_prob, advantage\) in this order"):
             function(advantage, log_prob)
+
+
+class Waits(TorchDispatchMode):
+    """Counts what would make a GPU wait: a tensor's value that becomes Python's."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.count += func is torch.ops.aten._local_scalar_dense.default
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("options", [{}, {"whiten": "scale"}, {"whiten": "standard"}], ids=str)
+def test_without_validation_nothing_makes_a_gpu_wait(options: dict[str, Any]) -> None:
+    log_prob, U = -torch.rand(4, 3), torch.randn(4, 3)
+    mask = torch.ones(4, 3, dtype=torch.bool)
+    set_validation(False)
+    try:
+        with Waits() as waits:
+            for function in (gate, delight, policy_loss):
+                function(log_prob, U, mask=mask, **options)
+            for name in METHODS:
+                score_weight(log_prob, U, method=name, old_log_prob=log_prob - 0.1)
+    finally:
+        set_validation(True)
+    assert waits.count == 0
 
 
 def test_without_validation_values_are_not_looked_at(lib: Any) -> None:

@@ -9,7 +9,7 @@ from delightful.lab.errors import LabError
 
 
 def run(options: Namespace) -> None:
-    """Play episodes, print their returns, and film them if asked to.
+    """Play episodes, print their returns, and record them if asked to.
 
     A policy of gym:MODULE:ID imports that module, as gymnasium.make does.
     """

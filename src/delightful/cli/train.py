@@ -80,7 +80,8 @@ def _print_end(config: ControlConfig, folder: Path, records: list[Record], resta
     policy, logs = (shlex.quote(str(folder / name)) for name in (POLICY, "tensorboard"))
     print(
         f"  policy       {folder / POLICY} (delightful play {policy})\n"
-        f"  log          {folder / 'log.jsonl'} (tensorboard --logdir {logs})\n"
+        f"  log          {folder / 'log.jsonl'}\n"
+        f"               (pip install tensorboard; tensorboard --logdir {logs})\n"
         f"  checkpoint   {folder / 'checkpoint.json'} (to train on: --extend and more --steps)"
     )
 

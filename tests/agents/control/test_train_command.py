@@ -62,7 +62,8 @@ def test_a_run_leaves_its_log_its_policy_and_tensorboards_and_is_not_run_twice(
     there = folder.relative_to(tmp_path)
     for said in (
         f"{there}/policy.safetensors (delightful play {there}/policy.safetensors)",
-        f"{there}/log.jsonl (tensorboard --logdir {there}/tensorboard)",
+        f"{there}/log.jsonl\n",
+        f"tensorboard --logdir {there}/tensorboard)",
         f"{there}/checkpoint.json (to train on: --extend",
     ):
         assert said in first.stdout

@@ -312,12 +312,12 @@ def test_gates_are_means_over_the_tokens_of_good_and_of_bad_answers(episodes, qu
     advantage = np.array([[0.5, -0.5], [0.0, 0.0], [0.25, -0.25]])
     log_prob = _log_probs(episodes.log_policy, episodes)
     run = quick_jit(training.gates)
-    found = run(advantage, log_prob)
+    found = run(log_prob, advantage)
     gates = 1 / (1 + np.exp(advantage[..., None] * log_prob))
     assert float(found["gate_good"]) == pytest.approx(gates[advantage > 0].mean(), abs=1e-5)
     assert float(found["gate_bad"]) == pytest.approx(gates[advantage < 0].mean(), abs=1e-5)
     assert float(found["surprisal"]) == pytest.approx(-log_prob.mean(), abs=1e-5)
-    even = run(np.zeros((3, 2)), log_prob)
+    even = run(log_prob, np.zeros((3, 2)))
     assert float(even["gate_good"]) == float(even["gate_bad"]) == 0.5
 
 

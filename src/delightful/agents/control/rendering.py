@@ -1,4 +1,4 @@
-"""Whole episodes of a policy, played and optionally filmed.
+"""Whole episodes of a policy, played and optionally recorded as a video.
 
 Films are made in a process of their own: MuJoCo chooses its OpenGL once per process.
 """
@@ -25,7 +25,7 @@ FRAMES = 30  # per second, at most
 
 
 def check(task: str, path: Path, option: str) -> None:
-    """Raise LabError if the task cannot be filmed to `path`, which an option of a command named."""
+    """Raise LabError if the task cannot be recorded to `path`, which `option` names."""
     if path.suffix != ".mp4":
         raise LabError(f"{option} must name an .mp4 file, got {path}.")
     if find_spec("imageio_ffmpeg") is None:
@@ -48,8 +48,8 @@ def play(policy: Policy, seed: int, episodes: int = 1) -> list[float]:
 
 
 def render(policy: Policy, seed: int, path: Path, episodes: int = 1) -> list[float]:
-    """The same as `play`, filmed to an mp4 file, which is written whole or not at all."""
-    return list(_in_own_process(_film, policy, seed, path, episodes))
+    """The same as `play`, recorded to an mp4 file, which is written whole or not at all."""
+    return list(_in_own_process(_record, policy, seed, path, episodes))
 
 
 def _rewards(task: Task, policy: Policy) -> Iterator[float]:
@@ -63,7 +63,7 @@ def _rewards(task: Task, policy: Policy) -> Iterator[float]:
             return
 
 
-def _film(policy: Policy, seed: int, path: Path, episodes: int) -> list[float]:
+def _record(policy: Policy, seed: int, path: Path, episodes: int) -> list[float]:
     import imageio_ffmpeg
 
     task = make_task(policy.task, seed, render=True)

@@ -56,7 +56,7 @@ def act(
     answers, log_policy = network.sample(actor, config, prompts, uniforms[:, config.prompts :])
     error, reward, advantage = judge(config, prompts, answers)
     log_prob = taken(config, log_policy, answers)
-    seen = {"error": error, "reward": reward, **gates(advantage, log_prob)}
+    seen = {"error": error, "reward": reward, **gates(log_prob, advantage)}
     return Episodes(prompts, answers, log_policy, advantage), seen
 
 
@@ -107,7 +107,7 @@ def taken(config: TokensConfig, log_policy: jax.Array, answers: jax.Array) -> ja
 MEASURED = ("error", "reward", "gate_good", "gate_bad", "surprisal")
 
 
-def gates(advantage: jax.Array, log_prob: jax.Array) -> dict[str, Any]:
+def gates(log_prob: jax.Array, advantage: jax.Array) -> dict[str, Any]:
     """DG's gate at η = 1, whatever the method, for answers above and below their baseline."""
     w = gate(log_prob, advantage)
 
