@@ -12,7 +12,7 @@ from delightful.lab.decisions import Decision
 from delightful.lab.drawing import Drawn
 from delightful.lab.experiment import Claim, Experiment, Figure, Reading
 from delightful.lab.quantities import Exact, Mean
-from delightful.lab.report import write_report
+from delightful.lab.report import runs_file, write_report
 from delightful.lab.verdicts import Rule, above, below, confidence_of, judge, measured, verdict_of
 
 PLAN, SEEDS = Plan("quick"), np.arange(12) - 5.5
@@ -147,6 +147,10 @@ def drawn(one, folder, wide):
     folder.mkdir(parents=True, exist_ok=True)
     plt.imsave(files["png"], np.ones((500, 1320 if wide else 660)), cmap="gray")
     files["csv"].write_text(f"{one.id}\n1\n")
+    if one.sweep:
+        runs = folder.parent / runs_file(one.sweep)
+        runs.parent.mkdir(exist_ok=True)
+        runs.write_bytes(b"runs")
     return Drawn(one, PLAN, files, hashlib.sha256(files["csv"].read_bytes()).hexdigest())
 
 

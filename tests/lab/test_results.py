@@ -15,7 +15,7 @@ from matplotlib import pyplot as plt
 
 from delightful.lab import style
 from delightful.lab.cells import Plan
-from delightful.lab.decisions import Decision, decide, decide_all
+from delightful.lab.decisions import Decision, counts, decide, decide_all
 from delightful.lab.drawing import LONGEST_NAME, NothingToDrawError, draw
 from delightful.lab.errors import LabError
 from delightful.lab.experiment import Claim, Drawing
@@ -159,7 +159,7 @@ def test_an_inconclusive_claim_says_how_many_seeds_would_decide_it(tmp_path: Pat
     decision = decision_on(CLAIMS["bandit/gap-vanishes"], store, plan, "smoke")
     assert decision.verdict == "inconclusive"
     assert decision.needed is not None
-    assert f"{decision.needed} seeds would probably decide it" in found(decision)
+    assert f"{decision.needed} in all, would probably decide it" in found(decision)
     row = decision.row()
     assert row["seeds_needed"] == decision.needed
     assert row["rule"]["words"] == decision.claim.rule.words
@@ -261,7 +261,8 @@ def test_a_figure_with_nothing_to_draw_says_so_and_writes_nothing(tmp_path: Path
 def test_the_table_of_claims_has_a_row_for_each(store: Store) -> None:
     claims = [claim for claim in CLAIMS.values() if claim.sweep]
     decisions = decide_all(claims, store, Plan("smoke"), "smoke")
-    legend, _, *lines = claims_markdown(decisions).splitlines()
+    numbers, _, legend, _, *lines = claims_markdown(decisions).splitlines()
+    assert f"{counts(decisions)['not run']} not run" in numbers
     assert "inconclusive: " in legend
     assert len(lines) == 2 + len(decisions)
     for decision, line in zip(decisions, lines[2:], strict=True):
@@ -275,7 +276,7 @@ def test_the_terminal_shows_sentence_paper_value_rule_and_commands(store: Store)
         shown, claim = dict(claim_paragraphs(decision, explain=True)), decision.claim
         assert shown[""] == f"{claim.sentence} ({claim.where})"
         assert shown["paper: "] == claim.paper
-        assert shown["rule: "] == claim.rule.words
+        assert shown["rule: "] == f"{claim.rule.words}; with at least 3 seeds"
         assert shown["$ "] == decision.command.split(" && ")[-1]
         assert shown.get("here: ", "") == found(decision)
 

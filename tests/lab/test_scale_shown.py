@@ -6,13 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from delightful.lab.budget import next_cells
 from delightful.lab.cells import Plan, Point, Sweep
 from delightful.lab.decisions import decide
 from delightful.lab.experiment import Claim, Reading
 from delightful.lab.quantities import Exact
+from delightful.lab.rendering import outlook, runs
 from delightful.lab.selection import from_paper, plan_for
 from delightful.lab.store import Store
-from delightful.lab.verdicts import Rule, TooFewSeedsError, above, measured
+from delightful.lab.verdicts import NotMeasuredError, Rule, TooFewSeedsError, above, measured
 from delightful.paper.bandit.config import ALIGN, AlignmentConfig
 
 SEEDS = {"smoke": 2, "quick": 6, "paper": 20}
@@ -129,10 +131,52 @@ def test_a_decision_on_a_stopped_run_says_how_many_seeds_it_has(store: Store) ->
 
 
 def test_claims_ask_for_enough_seeds_of_a_larger_scale(store: Store) -> None:
-    ran(store, APART, "quick", 6)
+    ran(store, APART, "smoke", 12)
+    ran(store, APART, "quick", 9)
     ran(store, APART, "paper", 6)
-    assert plan_for(APART, store, Plan("quick"), None, least=6) == Plan("paper", seeds=6)
-    assert plan_for(APART, store, Plan("quick"), None, least=7) == Plan("quick")
+    for least, shown in ((6, Plan("paper", seeds=6)), (7, Plan("quick", seeds=9))):
+        assert plan_for(APART, store, Plan("quick"), None, least=least) == shown
+    # Neither has ten: the larger is shown, and never a smoke test in its place.
+    assert plan_for(APART, store, Plan("quick"), None, least=10) == Plan("paper", seeds=6)
+
+
+def test_what_a_smaller_scale_cannot_measure_names_the_papers_and_its_cost(store: Store) -> None:
+    def check(table):
+        if table["error"][0] == 0.3:
+            raise NotMeasuredError("it needs an error of 0.5")
+        return measured(Exact(1.0))
+
+    claim = Claim("a/claim", "", "", "", Rule(above(0, "x")), check, (Reading(sweep=APART),))
+    ran(store, APART, "quick", 6)
+    (decision,) = decide(claim, store, Plan("quick"))
+    assert (decision.verdict, decision.needed) == ("not run", 6)  # looks at 5, in blocks of 3
+    assert decision.seconds > 0
+    assert "--scale paper --seeds 6" in decision.command
+    assert "6 seeds at paper scale would measure it" in outlook(decision)
+    assert next_cells([decision], store, lambda *_: True) == APART.cells(Plan("paper", 6))
+    (asked,) = decide(claim, store, Plan("quick"), "quick")
+    assert (asked.needed, asked.plan.scale) == (None, "quick")
+
+
+def test_damaged_cells_are_run_again_by_the_command_that_is_named(store: Store) -> None:
+    ran(store, SHARED, "paper", 12)
+    claim = Claim("a/claim", "", "", "", Rule(above(0, "x")), None, (Reading(sweep=SHARED),))
+    last = SHARED.cells(Plan("paper", 12))[3]
+    (store.cells / f"{last.id}.parquet").write_bytes(b"spoiled")
+    (decision,) = decide(claim, Store(store.path), Plan("quick"))
+    assert decision.verdict == "not run"
+    assert "`delightful run shared --scale paper --seeds 12` runs it again" in decision.note
+    assert next_cells([decision], Store(store.path), lambda *_: True) == [last]
+
+
+def test_runs_of_another_store_are_said_to_be(store: Store, tmp_path: Path) -> None:
+    ran(store, SHARED, "paper", 12)
+    rule, readings = Rule(above(0, "rows")), (Reading(sweep=SHARED),)
+    claim = Claim("a/claim", "", "", "", rule, lambda t: measured(Exact(len(t))), readings)
+    (decision,) = decide(claim, Store(tmp_path / "own", [store.path]), Plan("quick"))
+    assert decision.stored == (str(store.path),)
+    assert f"stored in {store.path}" in runs(decision)
+    assert decision.command.count(f"--stored {store.path}") == 2
 
 
 def test_it_is_said_how_runs_differ_from_the_papers() -> None:

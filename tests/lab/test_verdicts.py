@@ -108,6 +108,16 @@ def test_a_rule_that_nothing_could_decide_is_refused():
         Rule(between(2, 1, "x"))
     with pytest.raises(ValueError, match="no value could decide"):
         Rule(above(-math.inf, "x"))
+    with pytest.raises(ValueError, match="no value could decide"):
+        Rule(above(math.nan, "x"))
+    with pytest.raises(AssertionError, match="no interval could decide"):
+        verdict(Rule(between(1, 1, "x")), Mean(HOLDS))
+    assert verdict(Rule(between(1, 1, "x")), Exact(1.0)) == "reproduced"
+
+
+def test_a_rule_may_ask_for_more_seeds():
+    assert verdict(Rule(above(0, "x"), seeds=4), Mean(HOLDS)) == "inconclusive"
+    assert Rule(above(0, "x"), seeds=4).row()["seeds"] == 4
 
 
 def test_nothing_measured_is_no_verdict():

@@ -31,8 +31,10 @@ def run(options: Namespace) -> None:
             raise LabError("--budget chooses scales and seeds itself: give it without the others.")
         sweeps = [sweep for experiment in experiments for sweep in experiment.sweeps]
         cells = given.runnable(sweeps, plan, store, options.names)
-        run_missing(cells, store, given.workers_of(options), broken=broken)
-        decisions = Reporter(experiments, store, plan, plan.scale, folder).write()
+        reporter = Reporter(experiments, _of_its_own(store), plan, plan.scale, folder)
+        with reporter.while_running(_decided):
+            run_missing(cells, store, given.workers_of(options), broken=broken)
+        decisions = reporter.write()
     else:
         budget = Budget(DEFAULT_BUDGET if options.budget is None else options.budget)
         workers = given.workers_of(options)
@@ -53,16 +55,13 @@ def within(
     broken: list[Cell],
 ) -> list[Decision]:
     """Spend a budget: what every figure needs first, then what decides the claims still open."""
-    # A store of its own, since the report is written in a thread of its own.
-    reporter = Reporter(experiments, Store(store.path, store.also), plan, None, folder)
+    reporter = Reporter(experiments, _of_its_own(store), plan, None, folder)
 
     def can_run(sweep: Sweep, its_plan: Plan) -> bool:
         return given.can_run(sweep, its_plan, store, asked=False)
 
     def words(decisions: list[Decision]) -> str:
-        found = counts(decisions)
-        open_ = found["inconclusive"] + found["not run"]
-        budget.decided = f"{sum(found.values()) - open_} of {sum(found.values())} claims decided"
+        budget.decided = _decided(decisions)
         return str(budget)
 
     cells = first_cells(experiments, plan, can_run)
@@ -82,6 +81,17 @@ def within(
     except LabError:  # stopped: the page must not say that a run is on
         reporter.write()
         raise
+
+
+def _of_its_own(store: Store) -> Store:
+    """For the report, which is written in a thread of its own."""
+    return Store(store.path, store.also)
+
+
+def _decided(decisions: list[Decision]) -> str:
+    found = counts(decisions)
+    total, open_ = sum(found.values()), found["inconclusive"] + found["not run"]
+    return f"{total - open_} of {total} claims decided"
 
 
 def summarise(experiments: Sequence[Experiment], decisions: Sequence[Decision]) -> None:

@@ -34,13 +34,15 @@ class Budget:
             raise LabError(
                 f"--budget must be a time such as 90s, 10m or 8h, or none, got {text!r}."
             )
+        # The last report is written after the last run.
+        self._reserved = 0.0 if text == "none" else min(30.0, 0.05 * self.seconds)
         self._start = time.monotonic()
         self.decided = ""  # how many claims are, in words
 
     @property
     def left(self) -> float:
         """The seconds that are left."""
-        return self.seconds - (time.monotonic() - self._start)
+        return self.seconds - self._reserved - (time.monotonic() - self._start)
 
     @property
     def spent(self) -> bool:

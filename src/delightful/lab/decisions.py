@@ -8,7 +8,7 @@ from typing import Any
 from delightful.lab import cost
 from delightful.lab.cells import Cell, Plan
 from delightful.lab.experiment import Claim, Reading, command
-from delightful.lab.selection import damage, from_paper, plan_for, table_of
+from delightful.lab.selection import damage, from_paper, plan_for, table_of, usable
 from delightful.lab.store import Store
 from delightful.lab.verdicts import (
     LEAST,
@@ -39,6 +39,7 @@ class Decision:
     seeds: int | None = None  # per config; None where nothing is sampled
     needed: int | None = None  # seeds that would probably decide what is inconclusive
     seconds: float | None = None  # of one core, for these seeds on this machine
+    stored: tuple[str, ...] = ()  # other stores that some of its runs come from
 
     @property
     def standing(self) -> bool:
@@ -61,8 +62,9 @@ class Decision:
         sweep = self.reading.sweep
         if sweep is None:
             return f"delightful claims {self.claim.id}"
-        run = command("run", sweep.name, self.plan)
-        return f"{run} && {command('claims', self.claim.id, self.plan)}"
+        also = "".join(f" --stored {folder}" for folder in self.stored)
+        run = command("run", sweep.name, self.plan) + also
+        return f"{run} && {command('claims', self.claim.id, self.plan)}{also}"
 
     @property
     def measures(self) -> str:
@@ -149,10 +151,12 @@ def _decide(
         )
     plan = plan_for(sweep, store, plan, scale, least=LEAST)
     if harm := damage(sweep, plan, store):
-        return Decision(claim, reading, plan, note=harm)
+        seeds = plan.seeds or sweep.seeds[plan.scale]
+        return Decision(claim, reading, plan, note=harm, needed=seeds, seconds=0.0)
     table = table_of(sweep, plan, store)
     if table is None:
         return Decision(claim, reading, plan)
+    stored = tuple(map(str, store.others(usable(sweep, plan, store))))
     paper, there = sweep.seeds["paper"], table["seed"].n_unique()
     numbers = [n for n in reversed(looks(paper)) if n <= there] or [there]
     lacking = ""
@@ -165,13 +169,28 @@ def _decide(
             lacking = lacking or str(error)
             continue
         except NotMeasuredError as error:
-            return Decision(claim, reading, plan, note=str(error))
+            decision = Decision(claim, reading, plan, note=str(error), stored=stored)
+            return decision if scale or sweep.in_part else _at_paper_scale(decision, store)
         if seeds < numbers[0]:
             plan = replace(plan, seeds=seeds)
         verdict = verdict_of(claim.rule, outcomes)
-        decision = Decision(claim, reading, plan, verdict, outcomes, found.note, seeds)
+        decision = Decision(
+            claim, reading, plan, verdict, outcomes, found.note, seeds, stored=stored
+        )
         return _with_need(decision, store) if verdict == "inconclusive" else decision
-    return Decision(claim, reading, plan, note=lacking)
+    return Decision(claim, reading, plan, note=lacking, stored=stored)
+
+
+def _at_paper_scale(decision: Decision, store: Store) -> Decision:
+    """What a smaller scale cannot measure, with the first look of the paper's and its cost."""
+    sweep, plan = decision.reading.sweep, decision.plan
+    assert sweep is not None
+    if plan.scale == "paper" or plan.methods or plan.changes:
+        return decision
+    first = looks(sweep.seeds["paper"])[0]
+    decision = replace(decision, plan=replace(plan, scale="paper", seeds=None))
+    decision = _with_cost(decision, first, store)
+    return replace(decision, plan=replace(decision.plan, seeds=decision.needed))
 
 
 def _with_need(decision: Decision, store: Store) -> Decision:
@@ -182,9 +201,12 @@ def _with_need(decision: Decision, store: Store) -> Decision:
     needed = seeds_needed(
         decision.claim.rule, decision.outcomes, decision.seeds, sweep.seeds["paper"]
     )
-    if needed is None:
-        return decision
-    block = sweep.program.block  # seeds are run and counted in whole blocks
+    return decision if needed is None else _with_cost(decision, needed, store)
+
+
+def _with_cost(decision: Decision, needed: int, store: Store) -> Decision:
+    assert decision.reading.sweep is not None
+    block = decision.reading.sweep.program.block  # seeds are run and counted in whole blocks
     needed = math.ceil(needed / block) * block
     cells = whole_blocks(decision, needed)
     done = [cell for cell in cells if store.state(cell) == "done"]

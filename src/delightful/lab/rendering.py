@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from delightful.lab.decisions import Decision, shown
+from delightful.lab.decisions import Decision, counts, shown
 from delightful.lab.duration import duration
 from delightful.lab.verdicts import VERDICTS, Outcome, headline
 
@@ -12,7 +12,7 @@ LEGEND = "; ".join(f"{verdict}: {meaning}" for verdict, meaning in VERDICTS.item
 def found(decision: Decision) -> str:
     """What was measured, the closest call first; and what would decide it, if nothing does yet."""
     if not decision.outcomes:
-        return decision.note
+        return ". ".join(filter(None, (decision.note, outlook(decision))))
     first = headline(decision.outcomes)
     words = [f"{first.measures}: {shown(first)}"]
     others = [outcome for outcome in decision.outcomes if outcome is not first]
@@ -38,24 +38,34 @@ def runs(decision: Decision) -> str:
     """The runs and the confidence of the intervals: 3 seeds at quick scale, 99.4% intervals."""
     if not decision.seeds:
         return "exact" if decision.reading.sweep is None else str(decision.reading)
+    stored = f", stored in {' and '.join(decision.stored)}" if decision.stored else ""
     assert decision.confidence is not None
     differs = f", {decision.differs}" if decision.differs else ""
     return (
-        f"{decision.seeds} seeds at {decision.plan.scale} scale{differs}, "
+        f"{decision.seeds} seeds at {decision.plan.scale} scale{differs}{stored}, "
         f"{100 * decision.confidence:.3g}% intervals"
     )
 
 
+def rule_in_words(decision: Decision) -> str:
+    """The claim's rule, with the least number of seeds if any are sampled."""
+    rule = decision.claim.rule
+    least = f"; with at least {rule.seeds} seeds" if decision.reading.sweep else ""
+    return rule.words + least
+
+
 def outlook(decision: Decision) -> str:
     """How many seeds would probably decide an inconclusive claim, and what they cost."""
-    if decision.verdict != "inconclusive":
+    if decision.verdict not in ("inconclusive", "not run"):
         return ""
-    if decision.needed is None or decision.seconds is None:
-        return "no affordable number of seeds would probably decide it"
-    return (
-        f"{decision.needed} seeds would probably decide it: "
-        f"{duration(decision.seconds)} of one core here"
-    )
+    if not decision.needed or not decision.seconds:
+        few = decision.verdict == "inconclusive"
+        return "no affordable number of seeds would probably decide it" if few else ""
+    cost = f"{duration(decision.seconds)} of one core here"
+    if decision.verdict == "not run":
+        return f"{decision.needed} seeds at {decision.plan.scale} scale would measure it: {cost}"
+    more = decision.needed - (decision.seeds or 0)
+    return f"{more} more seeds, {decision.needed} in all, would probably decide it: {cost}"
 
 
 def on_smoke(decisions: Sequence[Decision]) -> bool:
@@ -69,7 +79,7 @@ def claim_paragraphs(decision: Decision, explain: bool = False) -> list[tuple[st
     claim = decision.claim
     lines = [("", f"{claim.sentence} ({claim.where})"), ("paper: ", claim.paper)]
     lines += [("here: ", found(decision)), ("runs: ", basis(decision))]
-    lines += [("rule: ", claim.rule.words)] if explain else []
+    lines += [("rule: ", rule_in_words(decision))] if explain else []
     if explain and len(claim.readings) > 1:
         lines += [("reading: ", claim.readings[0].stands)]
     lines += [("$ ", command) for command in decision.command.split(" && ")]
@@ -78,7 +88,10 @@ def claim_paragraphs(decision: Decision, explain: bool = False) -> list[tuple[st
 
 def claims_markdown(decisions: Sequence[Decision]) -> str:
     """The claims as a Markdown table, as the docs show it, with the legend of verdicts."""
+    found_ = ", ".join(f"{n} {verdict}" for verdict, n in counts(decisions).items())
     lines = [
+        f"Under the readings that stand for the paper: {found_}.",
+        "",
         LEGEND + ".",
         "",
         "| the paper says | paper | here | verdict | rule | runs | command |",

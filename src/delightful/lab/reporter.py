@@ -7,15 +7,15 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from delightful.lab.cells import Plan
+from delightful.lab.cells import Plan, Sweep
 from delightful.lab.decisions import Decision, decide_all
 from delightful.lab.drawing import Drawn, NothingToDrawError, draw
 from delightful.lab.errors import LabError
 from delightful.lab.experiment import Experiment, Figure
 from delightful.lab.rendering import claims_markdown
-from delightful.lab.report import write_report
+from delightful.lab.report import runs_file, write_report
 from delightful.lab.selection import plan_for, usable
-from delightful.lab.store import DamagedError, Store, write_whole, writing
+from delightful.lab.store import DamagedError, Store, to_parquet, write_whole, writing
 
 EVERY = 45.0  # seconds between two reports while a run is on
 
@@ -44,6 +44,7 @@ class Reporter:
         self._experiments, self._store, self._plan = experiments, store, plan
         self._scale, self.folder = scale, folder
         self._drawn: dict[str, tuple[tuple[str, ...], Drawn]] = {}
+        self._said: set[str] = set()
 
     def write(self, running: str = "") -> list[Decision]:
         """Write the files; the decisions in them.
@@ -73,7 +74,9 @@ class Reporter:
             try:
                 cells = tuple(cell.id for cell in usable(figure.sweep, plan, self._store))
             except DamagedError as error:
-                print(error, file=sys.stderr)
+                if str(error) not in self._said:
+                    print(error, file=sys.stderr)
+                self._said.add(str(error))
             if not cells:
                 return None
         if figure.id not in self._drawn or self._drawn[figure.id][0] != cells:
@@ -81,8 +84,19 @@ class Reporter:
                 made = draw(figure, self._store, plan, self.folder / "figures", self._plan)
             except NothingToDrawError:  # of runs that --method or --set changed
                 return None
+            if figure.sweep is not None:
+                self._write_runs(figure.sweep, plan)
             self._drawn[figure.id] = cells, made
         return self._drawn[figure.id][1]
+
+    def _write_runs(self, sweep: Sweep, plan: Plan) -> None:
+        """Every seed of the runs behind a figure, as a file that the page links to."""
+        path = self.folder / runs_file(sweep)
+        table = self._store.table(usable(sweep, plan, self._store))
+        assert table is not None
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, to_parquet(table))
 
     @contextlib.contextmanager
     def while_running(self, words: Callable[[list[Decision]], str]) -> Iterator[None]:
@@ -95,11 +109,13 @@ class Reporter:
 
         def rewrite() -> None:
             nonlocal told
-            while not over.wait(EVERY):
+            while True:
                 try:
                     told = words(self.write(f"{told}."))
                 except LabError as error:  # a full disk, say: the run goes on
                     print(f"no report: {error}", file=sys.stderr)
+                if over.wait(EVERY):
+                    return
 
         thread = threading.Thread(target=rewrite, daemon=True)
         thread.start()

@@ -12,15 +12,16 @@ from delightful.lab.store import DamagedError, Store
 from delightful.lab.verdicts import looks
 
 
-def plan_for(  # noqa: PLR0911 (one return for each of the cases that it names)
+def plan_for(
     sweep: Sweep | None, store: Store, plan: Plan, scale: str | None, least: int = 1
 ) -> Plan:
     """The plan at the asked scale; with none asked, at the largest that the store can show.
 
     A scale can be shown if it is complete, or if it has more seeds than the next smaller scale
     asks for, or as many of other configs: a long run that was stopped counts with the seeds that it
-    has for every config, if they are at least `least`. Of a sweep that is used in part, it is the
-    scale of which most has been run, smoke if nothing else.
+    has for every config. A scale with fewer than `least` seeds is shown only if no smaller one has
+    as many, smoke apart. Of a sweep that is used in part, it is the scale of which most has been
+    run, smoke if nothing else.
     """
     if sweep is None:
         return plan
@@ -29,21 +30,30 @@ def plan_for(  # noqa: PLR0911 (one return for each of the cases that it names)
     if sweep.in_part:
         return _most_run(sweep, store, plan)
     scales = [scale for scale in SCALES if scale in sweep.seeds]
+    largest: Plan | None = None
     for name, smaller in zip(reversed(scales), (*reversed(scales[:-1]), None), strict=True):
-        candidate = replace(plan, scale=name)
-        if plan.seeds is not None:
-            if _is_done(_cells(sweep, candidate), store):
-                return candidate
+        found = _shown(sweep, store, replace(plan, scale=name), smaller)
+        if found is None or (largest and name == SCALES[0]):
             continue
-        seeds = _seeds_done(sweep, store, candidate)
-        if seeds > sweep.seeds[name]:
-            return replace(candidate, seeds=seeds)
-        if seeds == sweep.seeds[name] or _is_done(_cells(sweep, candidate), store):
-            return candidate
-        asked = sweep.seeds[smaller] - _differ(sweep, name, smaller) if smaller else seeds
-        if seeds > asked and seeds >= least:
-            return replace(candidate, seeds=seeds)
-    return plan
+        if (found.seeds or sweep.seeds[name]) >= least:
+            return found
+        largest = largest or found
+    return largest or plan
+
+
+def _shown(sweep: Sweep, store: Store, plan: Plan, smaller: str | None) -> Plan | None:
+    """The plan with the seeds that can be shown at its scale; None if there are too few."""
+    asked = sweep.seeds[plan.scale]
+    if plan.seeds is not None:
+        return plan if _is_done(_cells(sweep, plan), store) else None
+    seeds = _seeds_done(sweep, store, plan)
+    if seeds > asked:
+        return replace(plan, seeds=seeds)
+    if seeds == asked or _is_done(_cells(sweep, plan), store):
+        return plan
+    if smaller and seeds > sweep.seeds[smaller] - _differ(sweep, plan.scale, smaller):
+        return replace(plan, seeds=seeds)
+    return None
 
 
 def from_paper(sweep: Sweep, plan: Plan) -> str:
@@ -124,8 +134,8 @@ def damage(sweep: Sweep, plan: Plan, store: Store) -> str | None:
     harms = [store.damage(cell) for cell in _cells(sweep, plan) if store.state(cell) == "damaged"]
     if not harms:
         return None
-    more = f" And {len(harms) - 1} more of {sweep.name}." if len(harms) > 1 else ""
-    return f"{harms[0]}{more}"
+    more = f", and {len(harms) - 1} more of its sweep" if len(harms) > 1 else ""
+    return f"{harms[0]}{more}; `delightful run {sweep.name} {plan.options}` runs it again."
 
 
 def _seeds_done(sweep: Sweep, store: Store, plan: Plan) -> int:

@@ -124,6 +124,11 @@ class Store:
             raise _damaged(path)
         return True
 
+    def others(self, cells: Iterable[Cell]) -> list[Path]:
+        """The other stores that some of these cells come from."""
+        folders = {self._folder(cell).parent for cell in cells}
+        return [path for path in self.also if path in folders]
+
     def _folder(self, cell: Cell) -> Path:
         """Where the cell's files are: in this store, unless only another one has them."""
         folders = (self.cells, *(path / "cells" for path in self.also))
@@ -273,7 +278,7 @@ def unsealed(data: bytes) -> dict[str, Any] | None:
 
 
 def _damaged(path: Path) -> DamagedError:
-    return DamagedError(f"{path} is damaged; `delightful run` will redo that cell.")
+    return DamagedError(f"{path} is damaged")
 
 
 @contextlib.contextmanager

@@ -137,16 +137,18 @@ class Rule:
     Args:
         *criteria: one for each quantity that the claim's check returns, in the same order.
         parts: whether criteria and cases are parts of the sentence, so that it can hold in part.
+        seeds: the least number of them, if any are sampled.
     """
 
-    def __init__(self, *criteria: Criterion, parts: bool = False) -> None:
+    def __init__(self, *criteria: Criterion, parts: bool = False, seeds: int = LEAST) -> None:
         if not criteria:
             raise ValueError("a rule needs a criterion")
         for c in criteria:
             empty = c.low > c.high or (c.strict and c.low == c.high)
-            if empty or (math.isinf(c.low) and math.isinf(c.high)):
+            unbounded = math.isinf(c.low) and math.isinf(c.high)
+            if empty or unbounded or math.isnan(c.low) or math.isnan(c.high):
                 raise ValueError(f"no value could decide {c.words!r}: give low < high")
-        self.criteria, self.parts = criteria, parts
+        self.criteria, self.parts, self.seeds = criteria, parts, seeds
 
     @property
     def words(self) -> str:
@@ -160,7 +162,7 @@ class Rule:
         for criterion in found:
             for name in ("low", "high"):
                 criterion[name] = criterion[name] if math.isfinite(criterion[name]) else None
-        return {"words": self.words, "parts": self.parts, "criteria": found}
+        return {"words": self.words, "parts": self.parts, "seeds": self.seeds, "criteria": found}
 
 
 class NotMeasuredError(Exception):
@@ -216,8 +218,10 @@ def judge(rule: Rule, found: Measurement, confidence: float, enough: bool = True
     shared = _shared(confidence, [quantity for *_, quantity in rows])
     outcomes = []
     for criterion, case, quantity in rows:
+        if criterion.low == criterion.high and not isinstance(quantity, Exact):
+            raise AssertionError(f"no interval could decide {criterion.words!r}: give low < high")
         estimate = quantity.estimate(confidence)
-        decided = isinstance(quantity, Exact) or (enough and quantity.seeds >= LEAST)
+        decided = isinstance(quantity, Exact) or (enough and quantity.seeds >= rule.seeds)
         status: Status = criterion.judge(estimate) if decided else "open"
         if status == "fails" or criterion.most:  # where one case of many can turn the verdict
             status = criterion.judge(quantity.estimate(shared)) if decided else "open"

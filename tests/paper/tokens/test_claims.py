@@ -193,9 +193,7 @@ def test_no_claim_holds_in_part(claim):
 def test_the_wiggles_lie_on_either_side_of_an_approximate_power_law(runs, decided):
     assert fit("length", 0.09) > 0.9 > fit("length", 0.12)
     assert all(fit("length", by) < fit("vocabulary", by) for by in (0.09, 0.12, 0.5))
-    _, outcomes, note = decided(CLAIMS["power-law"], runs(SCALING, laws(("dg",), 0.3), None, 1))
-    assert note.startswith("before the jackknife's correction: PG in H 1.000; ")
-    assert f"; DG in M {fit('vocabulary', 0.3):.3f}" in note
+    _, outcomes, _ = decided(CLAIMS["power-law"], runs(SCALING, laws(("dg",), 0.3), None, 1))
     found = {outcome.case: outcome.estimate.value for outcome in outcomes}
     others = {f"{m} in {s}": 1.0 for m in ("PG", "PPO", "PMPO") for s in ("H", "M")}
     of_dg = {"DG in H": fit("length", 0.3), "DG in M": fit("vocabulary", 0.3)}

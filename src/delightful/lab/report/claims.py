@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from html import escape
 
 from delightful.lab.decisions import Decision, short
-from delightful.lab.rendering import outlook, runs
+from delightful.lab.rendering import outlook, rule_in_words, runs
 from delightful.lab.report.arranging import Checked
 from delightful.lab.report.markup import chip, command, kind, paragraph
 from delightful.lab.report.plots import Range, plot, shared_range
@@ -23,7 +23,7 @@ def article(checked: Checked) -> str:
         f'data-item data-verdict="{checked.verdict}">\n'
         f"{_header(checked)}\n{paragraph(claim.sentence, 'sentence')}\n"
         f'<div class="about">{paragraph(claim.paper, start="Paper:")}'
-        f"{paragraph(claim.rule.words, start='Rule:')}</div>\n"
+        f"{paragraph(rule_in_words(checked.first), start='Rule:')}</div>\n"
         f'<div class="readings">{columns}</div></article>'
     )
 
@@ -35,7 +35,8 @@ def absent(checked: Checked) -> str:
         f'<article class="claim not-run" id="{escape(claim.id)}" data-item '
         f'data-verdict="{checked.verdict}">\n{_header(checked)}\n'
         f"{paragraph(claim.sentence, 'sentence')}{paragraph(claim.paper, start='Paper:')}"
-        f"{paragraph(_sentence(first.note))}{command(first.command)}</article>"
+        f"{paragraph(rule_in_words(first), start='Rule:')}{paragraph(_sentence(first.note))}"
+        f"{paragraph(_sentence(outlook(first)), 'outlook')}{command(first.command)}</article>"
     )
 
 

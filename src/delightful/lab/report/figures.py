@@ -4,6 +4,7 @@ import base64
 import struct
 from html import escape
 
+from delightful.lab.cells import Sweep
 from delightful.lab.drawing import Drawn
 from delightful.lab.experiment import command
 from delightful.lab.report import markup
@@ -37,12 +38,18 @@ def size(png: bytes) -> tuple[int, int]:
     return width, height
 
 
+def runs_file(sweep: Sweep) -> str:
+    """Where the report has every seed of a sweep's runs."""
+    return f"data/{sweep.name.replace('/', '-')}.parquet"
+
+
 def figure(drawn: Drawn) -> str:
     """A figure with its caption, its numbers and its commands."""
     about = drawn.figure
     file = escape(f"figures/{drawn.files['csv'].name}")
-    commands = [("Draw it again", drawn.command)]
+    commands, runs = [("Draw it again", drawn.command)], ""
     if about.sweep is not None:
+        runs = f', <a href="{escape(runs_file(about.sweep))}">every seed of its runs</a>'
         export = command("export", about.sweep.name, drawn.plan)
         out = f"{about.sweep.name.replace('/', '-')}.csv"
         commands.append(("Every seed of its runs, as CSV", f"{export} --out {out}"))
@@ -51,7 +58,7 @@ def figure(drawn: Drawn) -> str:
         f'<figure id="figure-{escape(about.id)}" data-item>'
         f"<h3>{escape(about.number)}: {escape(about.title)}</h3>\n{picture(drawn)}\n"
         f"<figcaption>{markup.paragraph(about.caption)}"
-        f'<p class="dim">Data: <a href="{file}">the numbers drawn, as CSV</a></p>'
+        f'<p class="dim">Data: <a href="{file}">the numbers drawn, as CSV</a>{runs}</p>'
         f'<details class="more"><summary>Data per seed and commands</summary>{rows}'
         f'<p class="dim">SHA-256 of the numbers drawn: <code>{drawn.sha256}</code></p>'
         "</details></figcaption></figure>"

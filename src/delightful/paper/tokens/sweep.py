@@ -132,7 +132,7 @@ def _sweep(name: str, points: Callable[[str], list[Point]], **seeds: int) -> Swe
     return Sweep(f"tokens/{name}", TRAIN, points, _SEEDS | seeds, reading="fresh actors")
 
 
-CURVES = _sweep("curves", lambda scale: compared(base(scale)))
+CURVES = _sweep("curves", lambda scale: compared(base(scale)), quick=4)
 SCALING = _sweep("scaling", _scaling, brief=2)
 TUNING = _sweep("tuning", _tuning)
 RATE = _sweep("learning-rate", _rate)

@@ -71,7 +71,7 @@ def greedy() -> Measurement:
     paper="grows up to p = 1",
     rule=Rule(
         above(0, "smallest rise of PG's coefficient p on v"),
-        above(0.99, "p at which ‖∇p‖ peaks (K = 10)"),
+        above(0.99, "p at which ‖∇p‖ peaks (K = 10)", ours="growth up to 1, on a grid"),
         parts=True,
     ),
 )
