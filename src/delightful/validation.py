@@ -79,7 +79,11 @@ class Batch(NamedTuple):
         return self.advantage if self.gate_advantage is None else self.gate_advantage
 
     def samples(self) -> "Batch":
-        """One entry for each advantage as given: a long sequence counts once in its group."""
+        """One entry for each advantage as given: a long sequence counts once in its group.
+
+        Returns:
+            A batch of one entry per sequence if U had one value per sequence; else this batch.
+        """
         U = self.sequence_advantage
         if U is None:
             return self
@@ -88,11 +92,25 @@ class Batch(NamedTuple):
         return Batch(self.xp, nothing, nothing, U, mask, axis=self.axis)
 
     def over_tokens(self, array: Any) -> Any:
-        """What was computed on `samples()`, for each entry of this batch."""
+        """What was computed on `samples()`, for each entry of this batch.
+
+        Args:
+            array: one value for each entry of `samples()`.
+
+        Returns:
+            The values in log_prob's shape: every token has its sequence's.
+        """
         return over_tokens(self.xp, "weight", array, tuple(self.log_prob.shape))
 
     def count(self, axis: int | None = None) -> Any:
-        """How many entries count, in all or along `axis` (kept); at least 1, to divide by."""
+        """How many entries count, in all or along `axis`; at least 1, to divide by.
+
+        Args:
+            axis: the axis to count along, kept with length 1. None: all of them.
+
+        Returns:
+            The count; an int where there is no mask.
+        """
         if self.mask is None:
             shape = self.log_prob.shape
             return max(1, math.prod(shape) if axis is None else shape[axis])
@@ -100,16 +118,31 @@ class Batch(NamedTuple):
         return self.xp.clip(self.sum(ones, axis), 1, None)
 
     def sum(self, array: Any, axis: int | None = None) -> Any:
-        """Sum of an array that is zero where masked out, in all or along `axis` (kept)."""
+        """Sum of an array that is zero where masked out, in all or along `axis`.
+
+        Args:
+            array: log_prob's shape, 0 where masked out.
+            axis: the axis to sum along, kept with length 1. None: all of them.
+
+        Returns:
+            The sum, a scalar if `axis` is None.
+        """
         if axis is None:
             return self.xp.sum(array)
         return self.xp.sum(array, axis=axis, keepdims=True)
 
     def deviations(self, array: Any, axis: int | None = None) -> tuple[Any, Any]:
-        """`array` less its mean over what counts, and its standard deviation (both along `axis`).
+        """x − mean(x) and std(x), over the entries that count, in all or along `axis`.
 
         The largest entry is taken off first: the mean of equal float32 numbers is not exactly that
         number, and dividing such a rounding error by its own size would make a signal of it.
+
+        Args:
+            array: x, in log_prob's shape.
+            axis: the axis of mean and std, kept with length 1. None: all of them.
+
+        Returns:
+            x − mean(x), 0 where masked out, and std(x), of divisor n.
         """
         xp, n = self.xp, self.count(axis)
         seen = array
@@ -121,7 +154,14 @@ class Batch(NamedTuple):
         return centred, xp.sqrt(self.sum(centred**2, axis) / n)
 
     def blank(self, array: Any) -> Any:
-        """`array` with 0 where masked out, so that a NaN in padding cannot spread."""
+        """x with 0 where masked out, so that a NaN in padding cannot spread.
+
+        Args:
+            array: x, in log_prob's shape.
+
+        Returns:
+            1[mask]·x, with 0·NaN = 0; x itself if there is no mask.
+        """
         if self.mask is None:
             return array
         return self.xp.where(self.mask, array, self.xp.zeros_like(array))

@@ -7,6 +7,7 @@ own can register methods too: its module is named by `delightful --import`, or b
 the group "delightful.methods".
 
 The loss is −mean(ω·log π), so a batch-wise method scales its ω to a sum over n samples.
+A numeric option is one number, or an array of log_prob's shape (of U's as given, for MPO).
 """
 
 import inspect
@@ -77,7 +78,14 @@ def method(
 
 
 def find_method(name: str) -> Method:
-    """The registered method of that name; entry points are loaded if it is not a known one."""
+    """The registered method of a name; entry points are loaded if it is not a known one.
+
+    Args:
+        name: such as "dg".
+
+    Returns:
+        Its `Method`.
+    """
     if name not in METHODS:
         for point in entry_points(group=ENTRY_POINTS):
             point.load()
@@ -87,7 +95,14 @@ def find_method(name: str) -> Method:
 
 
 def parse_method(spec: str) -> tuple[Method, dict[str, Any]]:
-    """The method and hyperparameters, defaults included, of a spec like "dg:temperature=0.5"."""
+    """The method and hyperparameters of a spec.
+
+    Args:
+        spec: a name, or a name and options such as "dg:temperature=0.5".
+
+    Returns:
+        The `Method`, and its hyperparameters by name, defaults included.
+    """
     name, _, rest = spec.partition(":")
     found = find_method(name)
     options = dict(found.defaults)
@@ -116,7 +131,15 @@ def _value(key: str, text: str, default: Any) -> Any:
 
 
 def weighs_batches(spec: str, **options: Any) -> bool:
-    """Whether a sample's weight depends on the others': by the method, or by its options."""
+    """Whether a sample's weight depends on the others': by the method, or by its options.
+
+    Args:
+        spec: as in `parse_method`.
+        **options: hyperparameters that replace the spec's.
+
+    Returns:
+        True if a batch cannot be split without changing ω.
+    """
     found, in_spec = parse_method(spec)
     options = in_spec | options
     return found.batchwise or bool(options.get("whiten")) or options.get("level") == "sequence"
@@ -125,7 +148,11 @@ def weighs_batches(spec: str, **options: Any) -> bool:
 def canonical_method(spec: str) -> str:
     """The one spelling of a spec: options in the method's order, defaults left out.
 
-    The options are tried on a tiny batch, so that a senseless value is refused here.
+    Args:
+        spec: as in `parse_method`; it is tried on a tiny batch, to refuse a senseless value here.
+
+    Returns:
+        The spec, the same for equal methods with equal hyperparameters.
     """
     found, options = parse_method(spec)
     score_weight(np.array([-1.0, -1.0]), np.array([1.0, -1.0]), method=found.name, **options)
@@ -188,13 +215,24 @@ def weight_of(batch: Batch, spec: str, hyperparameters: Mapping[str, Any]) -> An
 
 @method("pg", "PG")
 def pg(batch: Batch) -> Any:
-    """ω = U: REINFORCE."""
+    """ω = U: REINFORCE.
+
+    Returns:
+        ω, in log_prob's shape.
+    """
     return batch.advantage
 
 
 @method("dg", "DG", options=GateConfig())
 def dg(batch: Batch, **options: Any) -> Any:
-    """ω = σ(U·ℓ/η)·U: equation (1)."""
+    """ω = σ(U·ℓ/η)·U: equation (1).
+
+    Args:
+        **options: the fields of `GateConfig`.
+
+    Returns:
+        ω, in log_prob's shape.
+    """
     return gate_of(batch, gate_config(options)) * batch.advantage
 
 
@@ -203,6 +241,9 @@ def ce(batch: Batch) -> Any:
     """ω = 1[U>0]/π(a), whose expectation is the cross-entropy gradient Σ ∇log π(y): Section 4.2.
 
     Exact under population gradients; on samples it is unbiased and of unbounded variance.
+
+    Returns:
+        ω, in log_prob's shape.
     """
     xp, U = batch.xp, batch.advantage
     return xp.where(U > 0, xp.exp(batch.surprisal), xp.zeros_like(U))
@@ -212,8 +253,13 @@ def ce(batch: Batch) -> Any:
 def ppo(batch: Batch, clip: float | Array = 0.2, max_ratio: float | Array | None = None) -> Any:
     """ω = r·U, and 0 where the clip is active: the gradient of min(r·U, clip(r, 1±ε)·U).
 
-    max_ratio: also 0 where U < 0 and r exceeds it, which nothing else bounds: the dual clip of Ye
-        et al. 2020, whose value is 3.
+    Args:
+        clip: ε ≥ 0.
+        max_ratio: also 0 where U < 0 and r exceeds it, which nothing else bounds: the dual clip of
+            Ye et al. 2020, whose value is 3.
+
+    Returns:
+        ω, in log_prob's shape; r = 1 without `old_log_prob`.
     """
     weight = _clipped(batch, batch.advantage, clip)
     if max_ratio is None:
@@ -226,7 +272,14 @@ def ppo(batch: Batch, clip: float | Array = 0.2, max_ratio: float | Array | None
 
 @method("grpo", "GRPO", batchwise=True)
 def grpo(batch: Batch, clip: float | Array = 0.2) -> Any:
-    """PPO on the advantage standardised within its group (`axis`): Shao et al. 2024."""
+    """PPO on the advantage standardised within its group (`axis`): Shao et al. 2024.
+
+    Args:
+        clip: ε ≥ 0.
+
+    Returns:
+        ω, in log_prob's shape.
+    """
     samples = batch.samples()
     centred, deviation = samples.deviations(samples.advantage, samples.axis)
     return _clipped(batch, batch.over_tokens(centred / (deviation + _EPSILON)), clip)
@@ -234,9 +287,15 @@ def grpo(batch: Batch, clip: float | Array = 0.2) -> Any:
 
 @method("pmpo", "PMPO", batchwise=True)
 def pmpo(batch: Batch, preference: float | Array = 0.5) -> Any:
-    """α on the mean log π of preferred samples (U > 0), α−1 on that of dispreferred (U < 0).
+    """ω = n(α·1[U>0]/n₊ − (1−α)·1[U<0]/n₋), where n₊ samples are preferred and n₋ dispreferred.
 
     U = 0 is neither: a batch in which every sample did equally well says nothing.
+
+    Args:
+        preference: α, from 0 to 1.
+
+    Returns:
+        ω, in log_prob's shape.
     """
     preference = read_option(batch, "preference", preference, most=1)
     xp, U = batch.xp, batch.advantage
@@ -248,7 +307,15 @@ def pmpo(batch: Batch, preference: float | Array = 0.5) -> Any:
 
 @method("awr", "AWR")
 def awr(batch: Batch, temperature: float | Array = 1.0, max_weight: float | Array = 20.0) -> Any:
-    """ω = min(exp(U/β), ω_max): Peng et al. 2019, whose cap is 20."""
+    """ω = min(exp(U/β), ω_max): Peng et al. 2019, whose cap is 20.
+
+    Args:
+        temperature: β > 0.
+        max_weight: ω_max > 0.
+
+    Returns:
+        ω, in log_prob's shape.
+    """
     temperature = read_option(batch, "temperature", temperature, strictly=True)
     max_weight = read_option(batch, "max_weight", max_weight, strictly=True)
     xp = batch.xp
@@ -259,7 +326,14 @@ def awr(batch: Batch, temperature: float | Array = 1.0, max_weight: float | Arra
 
 @method("mpo", "MPO", batchwise=True)
 def mpo(batch: Batch, temperature: float | Array = 1.0) -> Any:
-    """ω = n·softmax(U/η) over the samples of one context (`axis`): Abdolmaleki et al. 2018."""
+    """ω = n·softmax(U/η) over the samples of one context (`axis`): Abdolmaleki et al. 2018.
+
+    Args:
+        temperature: η > 0.
+
+    Returns:
+        ω, in log_prob's shape.
+    """
     xp, samples = batch.xp, batch.samples()
     temperature = read_option(samples, "temperature", temperature, strictly=True)
     scaled = samples.advantage / temperature
@@ -276,7 +350,15 @@ def mpo(batch: Batch, temperature: float | Array = 1.0) -> Any:
 
 @method("additive", "Additive")
 def additive(batch: Batch, alpha: float | Array = 0.5, temperature: float | Array = 1.0) -> Any:
-    """ω = σ(((1−α)U + αℓ)/η)·U: the paper's UCB-style mixture in place of delight (App. B, D)."""
+    """ω = σ(((1−α)U + αℓ)/η)·U: the paper's UCB-style mixture in place of delight (App. B, D).
+
+    Args:
+        alpha: α ≥ 0.
+        temperature: η ≥ 0.
+
+    Returns:
+        ω, in log_prob's shape.
+    """
     alpha = read_option(batch, "alpha", alpha)
     xp, U, ell = batch.xp, batch.advantage, surprisal_of(batch, gate_config({}))
     share = product(batch, alpha * xp.ones_like(ell), ell)  # at α = 0 surprisal has no part
@@ -286,7 +368,15 @@ def additive(batch: Batch, alpha: float | Array = 0.5, temperature: float | Arra
 
 @method("exponent", "Exponent")
 def exponent(batch: Batch, beta: float | Array = 1.0, temperature: float | Array = 1.0) -> Any:
-    """ω = σ(U·ℓ^β/η)·U: the paper's surprisal exponent (App. B); a negative ℓ keeps its sign."""
+    """ω = σ(U·ℓ^β/η)·U: the paper's surprisal exponent (App. B); a negative ℓ keeps its sign.
+
+    Args:
+        beta: β ≥ 0.
+        temperature: η ≥ 0.
+
+    Returns:
+        ω, in log_prob's shape.
+    """
     beta = read_option(batch, "beta", beta)
     xp, ell = batch.xp, surprisal_of(batch, gate_config({}))
     power = xp.where(ell < 0, -xp.ones_like(ell), xp.ones_like(ell)) * xp.abs(ell) ** beta

@@ -27,7 +27,16 @@ class Estimate:
 
 
 def t_half_width(spread: float, n: int, confidence: float = 0.95) -> float:
-    """Half of Student's interval: t·s/√n, with t of n − 1 degrees of freedom."""
+    """Half of Student's interval: t·s/√n, with t of n − 1 degrees of freedom.
+
+    Args:
+        spread: s, the standard deviation with divisor n − 1.
+        n: number of runs, at least 2.
+        confidence: that the interval holds the true mean.
+
+    Returns:
+        t·s/√n.
+    """
     return float(_quantile(n, confidence)) * spread / math.sqrt(n)
 
 

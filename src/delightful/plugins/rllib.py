@@ -34,7 +34,14 @@ class DelightPPOConfig(PPOConfig):  # type: ignore[misc]
         self.delight_options: dict[str, Any] = {}
 
     def delight(self, **options: Any) -> "DelightPPOConfig":
-        """Set options of the gate: those of `DelightConfig`."""
+        """Set options of the gate.
+
+        Args:
+            **options: the fields of `DelightConfig`; those not given stay as they are.
+
+        Returns:
+            This config, to chain calls.
+        """
         for_transitions(DelightConfig(**{**self.delight_options, **options}))
         self.delight_options = {**self.delight_options, **options}
         return self

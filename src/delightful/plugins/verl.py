@@ -33,7 +33,14 @@ _RAW = (
 
 
 def config_from(environment: Mapping[str, str]) -> DelightConfig:
-    """The gate's options, read from DELIGHT_... variables."""
+    """The gate's options, read from DELIGHT_... variables.
+
+    Args:
+        environment: variables by name, such as `os.environ`; those of other names are ignored.
+
+    Returns:
+        The options; `gate_advantage` is "raw" unless given.
+    """
     given = {
         name.removeprefix(_PREFIX).lower(): text
         for name, text in environment.items()
@@ -73,7 +80,11 @@ def _word(_: str, text: str) -> str:
 
 
 def configure(config: DelightConfig) -> None:
-    """Set the gate's options from code, for this process: the environment is then not read."""
+    """Set the gate's options from code, for this process: the environment is then not read.
+
+    Args:
+        config: the options; `gate_advantage` must be "raw".
+    """
     if config.centred:
         raise ValueError(
             'gate_advantage can only be "raw" in verl, got "centred"; to gate on centred '
@@ -94,7 +105,20 @@ def delight_policy_loss(
     config: Any = None,
     rollout_is_weights: Any = None,
 ) -> tuple[Any, dict[str, Any]]:
-    """verl's clipped surrogate, on gated advantages."""
+    """verl's clipped surrogate, on gated advantages: w·U, or 2w·U with `unit_gain`.
+
+    Args:
+        old_log_prob: log π(a) of the policy that acted, (responses, tokens).
+        log_prob: log π(a) of the policy in training, in the same shape.
+        advantages: U, in the same shape.
+        response_mask: not 0 where a token counts, in the same shape.
+        loss_agg_mode: how verl reduces the terms.
+        config: verl's of the actor, with the clip range.
+        rollout_is_weights: verl's correction for the rollout policy, in the same shape, or None.
+
+    Returns:
+        The loss, and verl's metrics with those of the gate, "delight/...".
+    """
     if not _now:
         configure(config_from(os.environ))
         if f"{_PREFIX}GATE_ADVANTAGE" not in os.environ:

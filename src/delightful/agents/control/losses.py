@@ -191,11 +191,21 @@ def retrace(
     log_ratio: jax.Array,
     trace: float | jax.Array,
 ) -> jax.Array:
-    """Retrace(λ): Q(s_t, a_t) + Σ_{k≥t} (Π_{t<i≤k} γ·c_i) δ_k with c = λ·min(1, π/μ).
+    """Retrace(λ): Q(s_t, a_t) + Σ_{k≥t} (Π_{t<i≤k} γ_{i−1}·c_i) δ_k with c = λ·min(1, π/μ).
 
     Off-policy targets for Q from replayed sequences (Munos et al. 2016), with
-    δ_t = r_t + γ_t·E_π Q(s_{t+1}, ·) − Q(s_t, a_t). Time is on the first axis. A `log_ratio`,
-    log π(a_t) − log μ(a_t), of −∞ cuts the trace: no target before it looks past t.
+    δ_t = r_t + γ_t·E_π Q(s_{t+1}, ·) − Q(s_t, a_t). Time is on the first axis of every array.
+
+    Args:
+        q: Q(s_t, a_t).
+        next_value: E_π Q(s_{t+1}, ·).
+        reward: r_t.
+        discount: γ_t, 0 where the task terminated.
+        log_ratio: log π(a_t) − log μ(a_t). −∞ cuts the trace: no target before it looks past t.
+        trace: λ.
+
+    Returns:
+        Targets for Q(s_t, a_t), in q's shape.
     """
     error = reward + discount * next_value - q
     passed = discount[:-1] * trace * jnp.minimum(1.0, jnp.exp(log_ratio[1:]))

@@ -45,7 +45,16 @@ def advantages(baseline: str, reward: jax.Array, length: int) -> Any:
 
 
 def judge(config: TokensConfig, prompts: jax.Array, answers: jax.Array) -> tuple[Any, Any, Any]:
-    """The share of wrong tokens, the mean reward, and the advantage of each answer, (N, S)."""
+    """Which tokens are right, what the answers earn, and how much above their baseline.
+
+    Args:
+        config: task, reward and baseline.
+        prompts: tokens, (H, N).
+        answers: tokens, (H, N·S).
+
+    Returns:
+        The share of wrong tokens, the mean reward, and the advantage U of each answer, (N, S).
+    """
     wanted = jnp.repeat(targets(config.task, config.vocabulary, prompts), config.samples, axis=1)
     right = (answers == wanted).astype(jnp.float32)
     earned = rewards(config.reward, right).reshape(-1, config.samples)

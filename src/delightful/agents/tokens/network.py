@@ -37,7 +37,15 @@ class Transformer(NamedTuple):
 
 
 def initial(key: jax.Array, config: TokensConfig) -> Transformer:
-    """Normal weights of variance 1/inputs; embeddings of variance 1."""
+    """Normal weights of variance 1/inputs; embeddings of variance 1.
+
+    Args:
+        key: determines the weights.
+        config: sizes.
+
+    Returns:
+        The weights of a new policy.
+    """
     d, f, m = config.width, config.feedforward, config.vocabulary
     embeddings = [(d, m), (d, 2 * config.length - 1)]
     shapes = [*embeddings, *[(3 * d, d), (d, d), (f, d), (d, f)] * config.layers, (m, d)]
@@ -53,7 +61,17 @@ def initial(key: jax.Array, config: TokensConfig) -> Transformer:
 def log_policy(
     network: Transformer, config: TokensConfig, prompts: jax.Array, answers: jax.Array
 ) -> jax.Array:
-    """log π of every token at every place of the answers, (M, H, N·S); prompts are (H, N)."""
+    """log π of every token at every place of the answers.
+
+    Args:
+        network: the policy.
+        config: sizes.
+        prompts: tokens, (H, N).
+        answers: tokens, (H, N·S); at each place those before it are seen.
+
+    Returns:
+        log π, (M, H, N·S).
+    """
     h, n, b = config.length, prompts.shape[1], answers.shape[1]
     fed = jnp.concatenate([prompts.ravel(), answers[:-1].ravel()])
     where = np.concatenate([np.repeat(np.arange(h), n), np.repeat(np.arange(h, 2 * h - 1), b)])
@@ -80,10 +98,10 @@ def sample(
     """Sample an answer for each sample of each prompt.
 
     Args:
-        network: The policy.
-        config: Sizes.
-        prompts: Tokens, (H, N).
-        uniforms: Uniform random numbers, (H, N·S), that decide the tokens.
+        network: the policy.
+        config: sizes.
+        prompts: tokens, (H, N).
+        uniforms: uniform random numbers, (H, N·S), that decide the tokens.
 
     Returns:
         Answers, (H, N·S), and log π of every token at every place, (M, H, N·S).

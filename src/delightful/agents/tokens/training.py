@@ -23,7 +23,16 @@ class Episodes(NamedTuple):
 
 
 def train(config: TokensConfig, hyperparameters: dict[str, Any], key: jax.Array) -> dict[str, Any]:
-    """Error, reward and gates, each the mean over the batches since the last of `records`."""
+    """Train a policy on one fresh batch of answers per step.
+
+    Args:
+        config: the run's; `config.steps` batches.
+        hyperparameters: the method's own, by name.
+        key: determines all random numbers.
+
+    Returns:
+        "step" and each of MEASURED, one value per record: the mean over the batches since the last.
+    """
     every = config.steps // config.records
     start_key, step_key = jax.random.split(key)
 
@@ -49,7 +58,16 @@ def train(config: TokensConfig, hyperparameters: dict[str, Any], key: jax.Array)
 def act(
     config: TokensConfig, actor: network.Transformer, key: jax.Array
 ) -> tuple[Episodes, dict[str, Any]]:
-    """Fresh prompts, the actor's answers, and their statistics."""
+    """Fresh prompts, the actor's answers, and their statistics.
+
+    Args:
+        config: the run's.
+        actor: the policy that acts.
+        key: determines prompts and answers.
+
+    Returns:
+        The batch, and each of MEASURED on it.
+    """
     # All random numbers of a step in one call: faster than a key for each use.
     uniforms = jax.random.uniform(key, (config.length, config.prompts + config.batch))
     prompts = (uniforms[:, : config.prompts] * config.vocabulary).astype(jnp.int32)
@@ -67,7 +85,18 @@ def learn(
     optimiser: adam.Adam,
     episodes: Episodes,
 ) -> tuple[network.Transformer, adam.Adam]:
-    """`epochs` passes over the batch, each in `minibatches` updates on a share of its prompts."""
+    """`epochs` passes over the batch, each in `minibatches` updates on a share of its prompts.
+
+    Args:
+        config: the run's.
+        hyperparameters: the method's own, by name.
+        policy: the policy in training.
+        optimiser: its state of Adam.
+        episodes: the batch.
+
+    Returns:
+        The new policy and the new state of Adam.
+    """
 
     def update(i: Any, state: tuple[Any, Any]) -> tuple[Any, Any]:
         policy, optimiser = state
@@ -84,7 +113,17 @@ def learn(
 def loss(
     config: TokensConfig, hyperparameters: dict[str, Any], policy: Any, episodes: Episodes
 ) -> Any:
-    """The method's loss, and β·KL from the policy that acted."""
+    """−mean(ω·log π) + β·KL(π ‖ π that acted), with the method's ω.
+
+    Args:
+        config: the run's; β is `config.kl`.
+        hyperparameters: the method's own, by name.
+        policy: π; the loss is differentiable in it.
+        episodes: the batch, with log π of the policy that acted.
+
+    Returns:
+        A scalar.
+    """
     log_policy = network.log_policy(policy, config, episodes.prompts, episodes.answers)
     score = policy_loss(
         taken(config, log_policy, episodes.answers),
@@ -99,7 +138,16 @@ def loss(
 
 
 def taken(config: TokensConfig, log_policy: jax.Array, answers: jax.Array) -> jax.Array:
-    """log π of the tokens in the answers, (N, S, H)."""
+    """log π of the tokens in the answers.
+
+    Args:
+        config: sizes.
+        log_policy: log π of every token at every place, (M, H, N·S).
+        answers: tokens, (H, N·S).
+
+    Returns:
+        log π(a), (N, S, H).
+    """
     at = jnp.sum(log_policy * jax.nn.one_hot(answers, config.vocabulary, axis=0), axis=0)
     return at.T.reshape(-1, config.samples, config.length)
 
