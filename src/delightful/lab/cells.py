@@ -137,10 +137,19 @@ class Plan:
 
 
 class Point(NamedTuple):
-    """One config of a sweep, with its purpose, by which figures and claims select runs."""
+    """One config of a sweep, with its purpose, by which figures and claims select runs.
+
+    Its role is one of:
+
+    - main: the method that a section is about;
+    - rival: a method that it is compared with, also any other that --method adds;
+    - oracle: a method with the exact expectation in place of samples;
+    - supervised: learning from the correct answers, which no policy gradient sees;
+    - third-party: an agent of another codebase, which has no method of ours.
+    """
 
     config: Any  # a Config, whose own fields sweeps read back
-    role: str = "main"  # for the method that a section is about; or rival, oracle, third-party
+    role: str = "main"
     varied: str = DEFAULT  # on a grid, the quantity that differs from the defaults
     program: Program | None = None  # in place of the sweep's
 

@@ -12,9 +12,11 @@ def runs(tasks, seeds=2, steps=STEPS, **more):
     parts = []
     for task, ends in tasks.items():
         for method, end in ends.items():
+            role = "main" if method.partition(":")[0] == "dg" else "rival"
             for seed in range(seeds):
                 step = np.arange(1, 21) * steps // 20
                 rows = {"step": step, "deterministic": (end + seed) * step / steps}
-                rows |= {"task": task, "method": method, "seed": seed, "steps": steps} | more
+                rows |= {"task": task, "method": method, "seed": seed, "steps": steps, "role": role}
+                rows |= more
                 parts.append(pl.DataFrame(rows))
     return pl.concat(parts)

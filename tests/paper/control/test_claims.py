@@ -212,6 +212,27 @@ def test_only_tasks_and_seeds_of_every_method_are_compared():
         scores.complete(runs({"cheetah:run": {"pg": 1.0, "mpo": 2.0}}))
 
 
+@pytest.mark.parametrize(
+    ("more", "expected"), [("dg:temperature=2.0", "reproduced"), ("awr", "not reproduced")]
+)
+def test_a_method_that_is_added_is_a_baseline_and_another_dg_is_none(more, expected, verdict):
+    table = runs({task: GOOD | {more: 990.0} for task in QUICK_TASKS}, seeds=3)
+    for name in ("majority", "lowest-regret", "acrobot", "finger"):
+        assert verdict(name, table) == expected, name
+
+
+def test_seeds_that_only_another_dg_has_count_for_no_verdict():
+    table = runs(dict.fromkeys(QUICK_TASKS, GOOD))
+    more = runs({task: {"dg:temperature=2.0": 990.0} for task in QUICK_TASKS}, seeds=3)
+    with pytest.raises(NotMeasuredError, match="with 3 seeds"):
+        claims.majority(pl.concat([table, more]))
+
+
+def test_dg_with_other_options_can_be_drawn_beside_its_rivals():
+    table = runs({task: {"dg:temperature=2.0": 900.0, "pg": 500.0} for task in QUICK_TASKS})
+    assert scores.complete(table).height == table.height
+
+
 def test_a_task_that_nobody_learned_decides_nothing(verdict):
     table = runs({"hopper:hop": dict.fromkeys(GOOD, 0.1), "acrobot:swingup": GOOD}, seeds=3)
     with pytest.raises(NotMeasuredError, match="no method has learned"):

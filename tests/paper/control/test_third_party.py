@@ -24,6 +24,7 @@ def beside_sac(tasks, every=1, end=300.0, apart=0.0):
     scattered = pl.col("deterministic") * (1 + apart * (pl.col("seed") - 1))
     theirs = theirs.with_columns(deterministic=scattered)
     theirs = theirs.with_columns(agent=pl.lit("SAC (SBX)"), every=pl.lit(every))
+    theirs = theirs.with_columns(role=pl.lit("third-party"))
     return pl.concat([ours, theirs], how="diagonal")
 
 
@@ -51,6 +52,15 @@ def test_others_are_compared_at_the_step_nearest_to_ours(public):
     with style.context():
         for draw in (drawn.tuned, drawn.tuned_tasks):
             assert "a MPO" in set(draw(table).numbers["agent"])
+
+
+def test_dg_with_other_options_is_neither_dg_nor_a_baseline():
+    hot = runs({task: {"dg:temperature=2.0": 990.0} for task in TWO}, seeds=3)
+    table = pl.concat([hot, beside_sac(TWO)], how="diagonal")
+    assert set(third_party.dg_and_baselines(table)["method"]) == {"dg", None}
+    without = table.filter(pl.col("method").ne_missing("dg"))
+    with pytest.raises(NotMeasuredError, match="it needs runs of dg and"):
+        third_party.dg_and_baselines(without)
 
 
 def test_there_is_room_for_many_agents_of_others(public):

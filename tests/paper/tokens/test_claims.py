@@ -303,6 +303,14 @@ def test_what_dg_is_compared_with_is_at_its_default_options(runs):
     assert rivals(runs(CURVES, lambda _: 0.2, plan)) == ["pg", "dg"]
 
 
+def test_a_method_that_is_added_is_a_rival(runs, decided):
+    plan = Plan("paper", methods=("dg", "awr", "pg"))
+    table = runs(CURVES, lambda c: {"awr": 0.1, "dg": 0.2}.get(c.method, 0.3), plan)
+    assert rivals(table) == ["awr", "pg", "dg"]
+    verdict, outcomes, _ = decided(CLAIMS["faster"], table)
+    assert (verdict, {outcome.case for outcome in outcomes}) == (NOT, {"AWR", "PG"})
+
+
 @pytest.mark.parametrize("methods", [("dg",), ("pg", "ppo"), ("awr",), ("dg:temperature=2", "pg")])
 def test_without_dg_or_a_rival_nothing_is_compared(runs, methods):
     with pytest.raises(NotMeasuredError, match="compares dg with other methods"):

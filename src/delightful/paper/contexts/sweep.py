@@ -6,7 +6,7 @@ from delightful.paper.contexts.config import TRAIN, ContextsConfig
 
 def _training(scale: str) -> list[Point]:
     steps = 20 if scale == "smoke" else ContextsConfig().steps
-    roles = {"pg": "rival", "dg": "main", "ce": "oracle"}
+    roles = {"pg": "rival", "dg": "main", "ce": "supervised"}
     return [Point(ContextsConfig(method=name, steps=steps), role) for name, role in roles.items()]
 
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from delightful.agents.control.config import ControlConfig
 from delightful.agents.control.tasks import BENCHMARKING
-from delightful.lab.tables import by_option, seeds_by_steps
+from delightful.lab.tables import by_option, seeds_by_steps, with_role
 from delightful.lab.verdicts import NotMeasuredError, TooFewSeedsError
 
 RETURN = "deterministic"
@@ -18,10 +18,18 @@ FEWEST = 5  # of them: where an episode fails or succeeds by its start, two eval
 LEARNED = 10.0  # a method's mean final return, of 1,000, from which on it has learned something
 
 
+def dg_and(role: str, table: pl.DataFrame) -> pl.DataFrame:
+    """DG with its default options, and the runs with a role: what a sentence compares it with.
+
+    DG with other options, which --method can add, is neither.
+    """
+    return table.filter((pl.col("role") == role) | (pl.col("method") == "dg"))
+
+
 def complete(table: pl.DataFrame) -> pl.DataFrame:
     """The tasks and seeds that every method of the table has."""
     names = set(table["method"])
-    if "dg" not in names or len(names) < 2:
+    if with_role(table, "main").is_empty() or len(names) < 2:
         raise NotMeasuredError("it compares dg with other methods, and not enough of them were run")
     count = pl.col("method").n_unique().over("task", "seed", "steps")
     found = table.filter(count == len(names))

@@ -8,7 +8,7 @@ import polars as pl
 
 from delightful.lab.verdicts import NotMeasuredError
 from delightful.paper.control import public_scores
-from delightful.paper.control.scores import RETURN
+from delightful.paper.control.scores import RETURN, dg_and
 
 NEAR = 2.0  # times our steps: a public score at other steps is not compared
 
@@ -17,8 +17,7 @@ def dg_and_baselines(table: pl.DataFrame) -> pl.DataFrame:
     """DG's and the third-party baselines' runs, on the tasks and seeds that all of them have."""
     if "agent" not in table.columns or "method" not in table.columns:
         raise NotMeasuredError("it needs runs of dg and of SBX's SAC")
-    table = table.filter(pl.col("method").is_null() | (pl.col("method") == "dg"))
-    table = table.with_columns(agent=pl.coalesce("agent", pl.lit("DG")))
+    table = dg_and("third-party", table).with_columns(agent=pl.coalesce("agent", pl.lit("DG")))
     names = table["agent"].n_unique()
     kept = table.filter(pl.col("agent").n_unique().over("task", "seed", "steps") == names)
     if names < 2 or kept.is_empty():

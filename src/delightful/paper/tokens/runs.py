@@ -8,9 +8,8 @@ import numpy as np
 import polars as pl
 
 from delightful.agents.tokens.config import TokensConfig
-from delightful.lab.tables import at_end, seeds_by_steps, varying
+from delightful.lab.tables import at_end, seeds_by_steps, varying, with_role
 from delightful.lab.verdicts import NotMeasuredError
-from delightful.paper.tokens.sweep import SETTINGS
 
 _RUN = [*(field.name for field in fields(TokensConfig)), "seed"]  # what tells runs apart
 
@@ -54,12 +53,13 @@ def by_seed(rows: pl.DataFrame, metric: str, **where: Any) -> np.ndarray:
 
 
 def rivals(table: pl.DataFrame) -> list[str]:
-    """The methods that are compared, as far as they were run; DG must be one of them."""
-    there = set(table["method"].unique().to_list())
-    found = [spec for spec in SETTINGS if spec in there]
-    if "dg" not in found or len(found) < 2:
+    """The methods that are compared, with their default options: DG, which is last, and its
+    rivals, as far as they were run."""
+    others = with_role(table, "rival")["method"].unique(maintain_order=True).to_list()
+    found = [spec for spec in others if ":" not in spec]
+    if not found or "dg" not in set(table["method"]):
         raise NotMeasuredError("it compares dg with other methods, and not enough of them were run")
-    return found
+    return [*found, "dg"]
 
 
 def by_method(rows: pl.DataFrame, metric: str, **where: Any) -> dict[str, np.ndarray]:

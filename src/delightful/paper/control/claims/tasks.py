@@ -25,6 +25,7 @@ from delightful.paper.control import sweep
 from delightful.paper.control.scores import (
     LEARNED,
     complete,
+    dg_and,
     extent,
     final,
     finals,
@@ -53,11 +54,11 @@ def require_quarter(table: pl.DataFrame, of: tuple[str, ...] = BENCHMARKING) -> 
 
 
 def _of_all(table: pl.DataFrame) -> pl.DataFrame:
-    """The tasks that every method of the paper has with every seed."""
+    """DG's and its rivals' runs, on the tasks that all of them have with every seed."""
     missing = set(sweep.METHODS) - set(table["method"])
     if missing:
         raise NotMeasuredError(f"it needs runs of {', '.join(sorted(missing))} too")
-    return with_every_seed(complete(table), table)
+    return with_every_seed(complete(dg_and("rival", table)), table)
 
 
 def _listed(runs: Runs) -> str:

@@ -5,6 +5,7 @@ import polars as pl
 
 from delightful.lab.experiment import ClaimBook
 from delightful.lab.quantities import Mean
+from delightful.lab.tables import with_role
 from delightful.lab.verdicts import Measurement, NotMeasuredError, Rule, above, measured
 from delightful.paper.control import sweep
 from delightful.paper.control.claims.tasks import require_quarter
@@ -32,8 +33,8 @@ def tuned(table: pl.DataFrame) -> Measurement:
     runs, others = with_regret(with_every_seed(dg_and_baselines(table), table))
     require_quarter(runs, sweep.COMPARABLE)
     by_agent, tasks = _over_training(runs), runs["task"].n_unique()
-    ends = late(runs.filter(pl.col("agent") == "DG"))
-    every = runs.filter(pl.col("agent") != "DG")["every"].to_list()[0]
+    ends = late(with_role(runs, "main"))
+    every = with_role(runs, "third-party")["every"].to_list()[0]
     updates = "one update per step" if every == 1 else f"one update per {every} steps"
     means = ", ".join(f"{name} {regret.mean():.0f}" for name, regret in by_agent.items())
     note = f"{extent(runs)}, SAC with {updates}; regret over training: {means}"

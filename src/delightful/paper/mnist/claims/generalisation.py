@@ -5,7 +5,7 @@ import polars as pl
 
 from delightful.lab.experiment import ClaimBook
 from delightful.lab.quantities import Ratio
-from delightful.lab.tables import at_end, seeds_by_steps
+from delightful.lab.tables import at_end, seeds_by_steps, varying
 from delightful.lab.verdicts import (
     Measurement,
     NotMeasuredError,
@@ -90,7 +90,7 @@ def temperature(table: pl.DataFrame) -> Measurement:
 
 
 def _with_bonus(table: pl.DataFrame) -> Errors:
-    rows = table.filter((pl.col("entropy") > 0) & (pl.col("method") == "pg"))
+    rows = varying(table, "entropy").filter(pl.col("entropy") > 0, method="pg")
     if rows.is_empty():
         raise NotMeasuredError("it needs runs of pg with an entropy bonus")
     return by_value(rows, "entropy")
