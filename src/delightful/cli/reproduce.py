@@ -17,6 +17,7 @@ from delightful.lab.progress import run_missing
 from delightful.lab.reporter import Reporter
 from delightful.lab.store import Store
 from delightful.lab.verdicts import VERDICTS
+from delightful.paper import TITLE
 
 DEFAULT_BUDGET = "10m"
 
@@ -32,7 +33,7 @@ def run(options: Namespace) -> None:
         sweeps = [sweep for experiment in experiments for sweep in experiment.sweeps]
         cells = given.runnable(sweeps, plan, store, options.names)
         run_missing(cells, store, given.workers_of(options), broken=broken)
-        decisions = Reporter(experiments, store, plan, plan.scale, folder).write()
+        decisions = Reporter(experiments, store, plan, plan.scale, folder, TITLE).write()
     else:
         budget = Budget(DEFAULT_BUDGET if options.budget is None else options.budget)
         workers = given.workers_of(options)
@@ -54,7 +55,7 @@ def within(
 ) -> list[Decision]:
     """Spend a budget: what every figure needs first, then what decides the claims still open."""
     # A store of its own, since the report is written in a thread of its own.
-    reporter = Reporter(experiments, Store(store.path, store.also), plan, None, folder)
+    reporter = Reporter(experiments, Store(store.path, store.also), plan, None, folder, TITLE)
 
     def can_run(sweep: Sweep, its_plan: Plan) -> bool:
         return given.can_run(sweep, its_plan, store, asked=False)
