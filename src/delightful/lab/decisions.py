@@ -148,8 +148,8 @@ def _decide(
             claim, reading, plan, verdict_of(claim.rule, outcomes), outcomes, found.note
         )
     plan = plan_for(sweep, store, plan, scale, least=LEAST)
-    if harm := damage(sweep, plan, store):
-        return Decision(claim, reading, plan, note=harm)
+    if damaged := damage(sweep, plan, store):
+        return Decision(claim, reading, plan, note=damaged)
     table = table_of(sweep, plan, store)
     if table is None:
         return Decision(claim, reading, plan)
