@@ -1,4 +1,4 @@
-"""Which room imports which: the contracts of pyproject.toml, and that they see a breach."""
+"""Which package imports which: the contracts of pyproject.toml, and that they find a violation."""
 
 import os
 import shutil
@@ -26,28 +26,28 @@ def lint(source: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_every_room_imports_only_what_it_may() -> None:
+def test_every_package_imports_only_what_it_may() -> None:
     done = lint(SOURCE)
     assert done.returncode == 0, done.stdout
     assert "0 broken" in done.stdout
 
 
 @pytest.mark.parametrize(
-    ("room", "imported", "broken"),
+    ("module", "imported", "broken"),
     [
-        ("lab/errors.py", "delightful.paper", "a room imports only those below it"),
-        ("lab/errors.py", "delightful.agents", "a room imports only those below it"),
-        ("arrays.py", "delightful.lab.errors", "a room imports only those below it"),
+        ("lab/errors.py", "delightful.paper", "a package imports only those below it"),
+        ("lab/errors.py", "delightful.agents", "a package imports only those below it"),
+        ("arrays.py", "delightful.lab.errors", "a package imports only those below it"),
         ("plugins/sb3.py", "delightful.lab.errors", "plug-ins import nothing but the estimator"),
         ("cli/options.py", "delightful.plugins.sb3", "plug-ins are used by"),
         ("lab/errors.py", "delightful.lab.store", "no cycles"),
-        ("newcomer.py", "delightful.lab.errors", "a room imports only those below it"),
+        ("newcomer.py", "delightful.lab.errors", "a package imports only those below it"),
     ],
 )
-def test_a_breach_is_seen(tmp_path: Path, room: str, imported: str, broken: str) -> None:
+def test_a_violation_is_found(tmp_path: Path, module: str, imported: str, broken: str) -> None:
     copy = shutil.copytree(SOURCE, tmp_path / "delightful", ignore=shutil.ignore_patterns("*.pyc"))
-    with open(copy / room, "a", encoding="utf-8") as file:
-        file.write(f"\n\ndef _breach() -> None:\n    import {imported}\n")
+    with open(copy / module, "a", encoding="utf-8") as file:
+        file.write(f"\n\ndef _violation() -> None:\n    import {imported}\n")
     done = lint(copy)
     assert done.returncode == 1
     found = [line for line in done.stdout.splitlines() if " BROKEN" in line]

@@ -37,7 +37,7 @@ ArrayT = TypeVar("ArrayT", bound=Array)
 
 
 def library(array: Any) -> str | None:
-    """ "torch", "jax" or "numpy"; None if it is no array of theirs."""
+    """ "torch", "jax" or "numpy"; None if it is not an array of one of them."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(array, torch.Tensor):
         return "torch"

@@ -94,7 +94,7 @@ def reduce(batch: Batch, terms: Any, reduction: Reduction) -> Any:
     means = batch.sum(terms, axis=-1) / batch.count(axis=-1)
     if batch.mask is None:
         return batch.xp.mean(means)
-    counted = batch.xp.any(batch.mask, axis=-1)  # a wholly masked sequence is no sequence
+    counted = batch.xp.any(batch.mask, axis=-1)  # a fully masked sequence does not count
     sequences = batch.xp.sum(batch.xp.astype(counted, terms.dtype))
     return batch.xp.sum(means) / batch.xp.clip(sequences, 1, None)
 

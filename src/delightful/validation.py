@@ -303,7 +303,7 @@ def _all_finite(*arrays: Any) -> bool:
 
 
 def check_number(name: str, value: Any, *, strictly: bool = False, most: float = math.inf) -> None:
-    """Refuse what is no number, NaN, negative (or 0, `strictly`) or above `most`.
+    """Refuse what is not a number, NaN, negative (or 0, `strictly`) or above `most`.
 
     The entries of an array are checked as a number is, unless it is traced or validation is off.
     """

@@ -44,13 +44,21 @@ class Method:
     weight: Callable[..., Any]
     defaults: Mapping[str, Any]
     batchwise: bool  # whether one sample's weight depends on the others'
+    colour: str = ""  # in figures, as "#1f77b4"; "" for one that no other method there has
+    on_top: bool = False  # whether figures draw it over the others
 
 
 METHODS: dict[str, Method] = {}
 
 
 def method(
-    name: str, label: str, *, batchwise: bool = False, options: Any = None
+    name: str,
+    label: str,
+    *,
+    batchwise: bool = False,
+    options: Any = None,
+    colour: str = "",
+    on_top: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a function of a `Batch` as the score weight called `name`.
 
@@ -60,6 +68,8 @@ def method(
         batchwise: whether one sample's weight depends on the others'.
         options: a dataclass instance whose fields are the hyperparameters and their defaults; by
             default they are the function's own keyword arguments.
+        colour: its colour in figures, as "#1f77b4"; by default one that no other method there has.
+        on_top: whether figures draw it over the others.
 
     Returns:
         A decorator that leaves the function as it is.
@@ -71,7 +81,7 @@ def method(
         taken = METHODS.get(name)
         if taken is not None and taken.weight.__module__ != weight.__module__:
             raise ValueError(f"method {name!r} is registered already; choose another name")
-        METHODS[name] = Method(name, label, weight, defaults, batchwise)
+        METHODS[name] = Method(name, label, weight, defaults, batchwise, colour, on_top)
         return weight
 
     return register
@@ -213,7 +223,7 @@ def weight_of(batch: Batch, spec: str, hyperparameters: Mapping[str, Any]) -> An
     return stop_gradient(batch.blank(found.weight(batch, **options)))
 
 
-@method("pg", "PG")
+@method("pg", "PG", colour="#1f77b4")
 def pg(batch: Batch) -> Any:
     """ω = U: REINFORCE.
 
@@ -223,7 +233,7 @@ def pg(batch: Batch) -> Any:
     return batch.advantage
 
 
-@method("dg", "DG", options=GateConfig())
+@method("dg", "DG", colour="#d62728", on_top=True, options=GateConfig())
 def dg(batch: Batch, **options: Any) -> Any:
     """ω = σ(U·ℓ/η)·U: equation (1).
 
@@ -236,7 +246,7 @@ def dg(batch: Batch, **options: Any) -> Any:
     return gate_of(batch, gate_config(options)) * batch.advantage
 
 
-@method("ce", "CE")
+@method("ce", "CE", colour="#555555")
 def ce(batch: Batch) -> Any:
     """ω = 1[U>0]/π(a), whose expectation is the cross-entropy gradient Σ ∇log π(y): Section 4.2.
 
@@ -249,7 +259,7 @@ def ce(batch: Batch) -> Any:
     return xp.where(U > 0, xp.exp(batch.surprisal), xp.zeros_like(U))
 
 
-@method("ppo", "PPO")
+@method("ppo", "PPO", colour="#17becf")
 def ppo(batch: Batch, clip: float | Array = 0.2, max_ratio: float | Array | None = None) -> Any:
     """ω = r·U, and 0 where the clip is active: the gradient of min(r·U, clip(r, 1±ε)·U).
 
@@ -270,7 +280,7 @@ def ppo(batch: Batch, clip: float | Array = 0.2, max_ratio: float | Array | None
     return xp.where((U < 0) & (weight < max_ratio * U), xp.zeros_like(U), weight)
 
 
-@method("grpo", "GRPO", batchwise=True)
+@method("grpo", "GRPO", colour="#bcbd22", batchwise=True)
 def grpo(batch: Batch, clip: float | Array = 0.2) -> Any:
     """PPO on the advantage standardised within its group (`axis`): Shao et al. 2024.
 
@@ -285,7 +295,7 @@ def grpo(batch: Batch, clip: float | Array = 0.2) -> Any:
     return _clipped(batch, batch.over_tokens(centred / (deviation + _EPSILON)), clip)
 
 
-@method("pmpo", "PMPO", batchwise=True)
+@method("pmpo", "PMPO", colour="#9467bd", batchwise=True)
 def pmpo(batch: Batch, preference: float | Array = 0.5) -> Any:
     """ω = n(α·1[U>0]/n₊ − (1−α)·1[U<0]/n₋), where n₊ samples are preferred and n₋ dispreferred.
 
@@ -305,7 +315,7 @@ def pmpo(batch: Batch, preference: float | Array = 0.5) -> Any:
     return batch.count() * (preference * good_share - (1 - preference) * bad_share)
 
 
-@method("awr", "AWR")
+@method("awr", "AWR", colour="#8c564b")
 def awr(batch: Batch, temperature: float | Array = 1.0, max_weight: float | Array = 20.0) -> Any:
     """ω = min(exp(U/β), ω_max): Peng et al. 2019, whose cap is 20.
 
@@ -324,7 +334,7 @@ def awr(batch: Batch, temperature: float | Array = 1.0, max_weight: float | Arra
     return xp.exp(xp.where(scaled < log_cap, scaled, log_cap * xp.ones_like(scaled)))
 
 
-@method("mpo", "MPO", batchwise=True)
+@method("mpo", "MPO", colour="#2ca02c", batchwise=True)
 def mpo(batch: Batch, temperature: float | Array = 1.0) -> Any:
     """ω = n·softmax(U/η) over the samples of one context (`axis`): Abdolmaleki et al. 2018.
 
@@ -348,7 +358,7 @@ def mpo(batch: Batch, temperature: float | Array = 1.0) -> Any:
     return batch.over_tokens(samples.count(axis) * share)
 
 
-@method("additive", "Additive")
+@method("additive", "Additive", colour="#ff7f0e")
 def additive(batch: Batch, alpha: float | Array = 0.5, temperature: float | Array = 1.0) -> Any:
     """ω = σ(((1−α)U + αℓ)/η)·U: the paper's UCB-style mixture in place of delight (App. B, D).
 
@@ -366,7 +376,7 @@ def additive(batch: Batch, alpha: float | Array = 0.5, temperature: float | Arra
     return _gated(batch, mixture, temperature) * U
 
 
-@method("exponent", "Exponent")
+@method("exponent", "Exponent", colour="#e377c2")
 def exponent(batch: Batch, beta: float | Array = 1.0, temperature: float | Array = 1.0) -> Any:
     """ω = σ(U·ℓ^β/η)·U: the paper's surprisal exponent (App. B); a negative ℓ keeps its sign.
 

@@ -196,6 +196,12 @@ def test_a_report_before_any_run_has_the_exact_claims_of_a_real_experiment(tmp_p
     assert page.locator("details .claim").count() == counts["not run"]
 
 
+def test_the_title_is_the_callers(tmp_path, open_page):
+    page = open_page(path=write_report(tmp_path, [], [], [], title="A < B, checked"))
+    assert page.title() == page.locator("h1").inner_text() == "A < B, checked"
+
+
 def test_a_report_on_nothing_says_so(tmp_path, open_page):
     page = open_page(path=write_report(tmp_path, [], [], []))
+    assert page.title() == page.locator("h1").inner_text() == "Report"
     assert "There is nothing to show yet." in page.locator("main").inner_text()

@@ -336,6 +336,16 @@ def test_many_changes_have_a_bounded_name_of_their_own(tmp_path: Path) -> None:
     assert max(map(len, names)) <= LONGEST_NAME + len("-01234567.png")
 
 
+def test_a_method_is_drawn_as_it_was_registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = replace(METHODS["pg"], colour="#123456", on_top=True)
+    monkeypatch.setitem(METHODS, "mine", mine)
+    with style.context():
+        assert style.colour("mine") == "#123456"
+        assert style.colour("dg") == METHODS["dg"].colour
+    specs = ["dg", "mine:a=1", "pg", "awr"]
+    assert style.ordered(specs) == ["awr", "pg", "dg", "mine:a=1"]
+
+
 def test_no_two_methods_of_a_figure_look_alike() -> None:
     variants = [f"{name}:temperature={eta}" for name in ("dg", "mpo") for eta in range(6)]
     with style.context():

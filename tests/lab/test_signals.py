@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from delightful.lab.signals import deaf_to_ctrl_c
+from delightful.lab.signals import ignoring_ctrl_c
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs POSIX signals")
 
@@ -21,8 +21,8 @@ def heard_as_usual() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
-def deaf_while(send: Callable[[], None], passed: list[str]) -> None:
-    with deaf_to_ctrl_c():
+def ignoring_while(send: Callable[[], None], passed: list[str]) -> None:
+    with ignoring_ctrl_c():
         assert signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])
         send()
         time.sleep(0.2)
@@ -38,7 +38,7 @@ def test_a_ctrl_c_is_heard_afterwards_whichever_thread_it_reaches(elsewhere: boo
     to_all = partial(os.kill, os.getpid(), signal.SIGINT)
     try:
         with pytest.raises(KeyboardInterrupt):
-            deaf_while(to_thread if elsewhere else to_all, passed)
+            ignoring_while(to_thread if elsewhere else to_all, passed)
         assert passed
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
         assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
@@ -47,6 +47,6 @@ def test_a_ctrl_c_is_heard_afterwards_whichever_thread_it_reaches(elsewhere: boo
 
 
 def test_without_a_ctrl_c_nothing_is_raised() -> None:
-    with deaf_to_ctrl_c():
+    with ignoring_ctrl_c():
         pass
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

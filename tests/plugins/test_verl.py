@@ -181,7 +181,7 @@ def test_each_option_comes_from_the_environment():
 
 
 REFUSED = {
-    "ETA=1": r"DELIGHT_ETA is no option of the gate; there are (DELIGHT_\w+(, )?){6}",
+    "ETA=1": r"unknown gate option DELIGHT_ETA; known are (DELIGHT_\w+(, )?){6}",
     "TEMPERATURE=hot": "DELIGHT_TEMPERATURE must be a number, got 'hot'",
     "TEMPERATURE=-1": "temperature must be >= 0, got -1.0",
     "UNIT_GAIN=yes": "DELIGHT_UNIT_GAIN must be true or false, got 'yes'",

@@ -7,6 +7,7 @@ dm_control through Gymnasium's interface. SAC is another algorithm: it has two c
 gradients through them; DG values four sampled actions at each of its states.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
@@ -38,40 +39,13 @@ def measure(
 
 
 def _of_task(task: str, chunks: int, rounds: int, changes: dict[str, Any]) -> dict[str, Any]:
-    from delightful.agents.control import learner, training
     from delightful.agents.control.actor_process import ActorProcess
     from delightful.agents.control.config import CHUNK, EVALUATED_EVERY, ControlConfig
-    from delightful.paper.control import sac
 
     config = replace(ControlConfig(task=task, random_steps=1000, replay=200_000), **changes)
     steps = chunks * CHUNK * config.actors
     with ActorProcess(config, 0) as actors:
-        session = training.begin(config, 0, actors)
-
-        def together() -> None:
-            """As a run does them."""
-            actors.collect(session.acting)
-            for i in range(chunks):
-                session.advance(last=i == chunks - 1)
-            training.weights(session.learner)  # waits for it
-
-        def acting() -> None:
-            for _ in range(chunks):
-                actors.collect(training.weights(session.learner))
-                actors.collected()
-
-        def learning() -> None:
-            state, updates = session.learner, CHUNK * config.actors // config.every
-            for _ in range(chunks):
-                state, _ = learner.learn(config, state, session.memory, 0, updates)
-            training.weights(state)  # waits for it
-
-        def evaluation() -> None:
-            """As `delightful train` does at every evaluation step; a run waits for most of it."""
-            untrained = learner.initial(config, 0, actors.observed, actors.actions)
-            actors.evaluate(1, training.weights(untrained))
-            actors.evaluated()
-
+        together, acting, learning, evaluation = _parts(config, actors, chunks)
         together()  # compiles, and fills the replay buffer
         alone = {
             part: float(np.median([seconds(part) for _ in range(rounds)]))
@@ -81,24 +55,67 @@ def _of_task(task: str, chunks: int, rounds: int, changes: dict[str, Any]) -> di
         slower = max(alone, key=alone.__getitem__)
         overlap = median("overlap", np.divide(*alternating(together, slower, rounds)))
         evaluated = np.median([seconds(evaluation) for _ in range(rounds)])
-        ours = []
-        found: dict[str, Any] = {}
-        for name in LIBRARIES:
-            settings = sac.Settings(task, config.every, random_steps=config.random_steps)
-            mine, others = alternating(together, sac.trainer(name, settings, steps), rounds)
-            found |= median(f"ratio_to_{name}", others / mine)
-            found[f"{name}_steps_per_second"] = float(steps / np.median(others))
-            ours.append(mine)
-    both = np.median(ours)
-    million = 1e6 / steps * both + 1e6 / EVALUATED_EVERY * evaluated
+        ours, found = _beside_sac(config, together, steps, rounds)
+    million = 1e6 / steps * ours + 1e6 / EVALUATED_EVERY * evaluated
     return {
         "environment_steps_per_second": steps / alone[acting],
         "learner_steps_per_second": steps / config.every / alone[learning],
-        "steps_per_second": float(steps / both),
+        "steps_per_second": float(steps / ours),
         **overlap,
         "million_steps_minutes": float(million / 60),
         **found,
     }
+
+
+def _parts(config: Any, actors: Any, chunks: int) -> tuple[Callable[[], None], ...]:
+    """What is timed: acting with learning, acting, learning; and an evaluation."""
+    from delightful.agents.control import learner, training
+    from delightful.agents.control.config import CHUNK
+
+    session = training.begin(config, 0, actors)
+
+    def together() -> None:
+        """As a run does them."""
+        actors.collect(session.acting)
+        for i in range(chunks):
+            session.advance(last=i == chunks - 1)
+        training.weights(session.learner)  # waits for it
+
+    def acting() -> None:
+        for _ in range(chunks):
+            actors.collect(training.weights(session.learner))
+            actors.collected()
+
+    def learning() -> None:
+        state, updates = session.learner, CHUNK * config.actors // config.every
+        for _ in range(chunks):
+            state, _ = learner.learn(config, state, session.memory, 0, updates)
+        training.weights(state)  # waits for it
+
+    def evaluation() -> None:
+        """As `delightful train` does at every evaluation step; a run waits for most of it."""
+        untrained = learner.initial(config, 0, actors.observed, actors.actions)
+        actors.evaluate(1, training.weights(untrained))
+        actors.evaluated()
+
+    return together, acting, learning, evaluation
+
+
+def _beside_sac(
+    config: Any, together: Callable[[], None], steps: int, rounds: int
+) -> tuple[Any, dict[str, Any]]:
+    """Our median seconds, and the ratios to SAC's; each library is timed in turn with ours."""
+    from delightful.paper.control import sac
+
+    ours = []
+    found: dict[str, Any] = {}
+    for name in LIBRARIES:
+        settings = sac.Settings(config.task, config.every, random_steps=config.random_steps)
+        mine, others = alternating(together, sac.trainer(name, settings, steps), rounds)
+        found |= median(f"ratio_to_{name}", others / mine)
+        found[f"{name}_steps_per_second"] = float(steps / np.median(others))
+        ours.append(mine)
+    return np.median(ours), found
 
 
 def describe(figures: dict[str, Any]) -> str:

@@ -147,7 +147,10 @@ COMMANDS = {
                 "help": f"one of {', '.join(METHODS)} or of --import (default: dg)",
             },
             "--steps": {"default": "1e6", "help": "environment steps (default: 1e6)"},
-            "--extend": {"action": "store_true", "help": "train a run on, to more --steps"},
+            "--extend": {
+                "action": "store_true",
+                "help": "continue a finished run, to more --steps",
+            },
             **_SEED,
             "--out": {"metavar": "FOLDER", "help": "folder of the run (default: one in runs/)"},
             "--render": {"metavar": "FILE.mp4", "help": "record a video of an episode at the end"},

@@ -19,6 +19,7 @@ from delightful.lab.rendering import LEGEND, claim_paragraphs, on_smoke
 from delightful.lab.reporter import Reporter
 from delightful.lab.selection import plan_for, usable
 from delightful.lab.store import to_parquet, write_whole, writing
+from delightful.paper import TITLE
 
 _COLOURS = {
     "reproduced": "green",
@@ -76,7 +77,8 @@ def show_claims(options: Namespace) -> None:
 def report(options: Namespace) -> None:
     store, plan = given.store_of(options), given.plan_of(options)
     folder = Path(options.out) if options.out else store.path / "report"
-    Reporter(given.experiments(options.names), store, plan, options.scale, folder).write()
+    experiments = given.experiments(options.names)
+    Reporter(experiments, store, plan, options.scale, folder, TITLE).write()
     print(f"report: {folder / 'report.html'}")
 
 

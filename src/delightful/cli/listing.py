@@ -175,8 +175,8 @@ def _print(facts: Facts) -> None:
 
 def _text(value: Any) -> str:
     if isinstance(value, dict) and "scale" in value:
-        harm = f" ({value['damaged']})" if "damaged" in value else ""
-        return "{scale} {done}/{cells}".format(**value) + harm
+        damaged = f" ({value['damaged']})" if "damaged" in value else ""
+        return "{scale} {done}/{cells}".format(**value) + damaged
     if isinstance(value, dict):
         return "; ".join(f"{name} ({_text(values)})" for name, values in value.items())
     return ", ".join(map(_text, value)) if isinstance(value, list) else str(value)

@@ -17,6 +17,7 @@ from delightful.lab.progress import run_missing
 from delightful.lab.reporter import Reporter
 from delightful.lab.store import Store
 from delightful.lab.verdicts import VERDICTS
+from delightful.paper import TITLE
 
 DEFAULT_BUDGET = "10m"
 
@@ -31,7 +32,7 @@ def run(options: Namespace) -> None:
             raise LabError("--budget chooses scales and seeds itself: give it without the others.")
         sweeps = [sweep for experiment in experiments for sweep in experiment.sweeps]
         cells = given.runnable(sweeps, plan, store, options.names)
-        reporter = Reporter(experiments, _of_its_own(store), plan, plan.scale, folder)
+        reporter = Reporter(experiments, _of_its_own(store), plan, plan.scale, folder, TITLE)
         with reporter.while_running(_decided):
             run_missing(cells, store, given.workers_of(options), broken=broken)
         decisions = reporter.write()
@@ -55,7 +56,7 @@ def within(
     broken: list[Cell],
 ) -> list[Decision]:
     """Spend a budget: what every figure needs first, then what decides the claims still open."""
-    reporter = Reporter(experiments, _of_its_own(store), plan, None, folder)
+    reporter = Reporter(experiments, _of_its_own(store), plan, None, folder, TITLE)
 
     def can_run(sweep: Sweep, its_plan: Plan) -> bool:
         return given.can_run(sweep, its_plan, store, asked=False)

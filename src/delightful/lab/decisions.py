@@ -150,9 +150,9 @@ def _decide(
             claim, reading, plan, verdict_of(claim.rule, outcomes), outcomes, found.note
         )
     plan = plan_for(sweep, store, plan, scale, least=LEAST)
-    if harm := damage(sweep, plan, store):
+    if damaged := damage(sweep, plan, store):
         seeds = plan.seeds or sweep.seeds[plan.scale]
-        return Decision(claim, reading, plan, note=harm, needed=seeds, seconds=0.0)
+        return Decision(claim, reading, plan, note=damaged, needed=seeds, seconds=0.0)
     table = table_of(sweep, plan, store)
     if table is None:
         return Decision(claim, reading, plan)

@@ -1,9 +1,10 @@
 """Running cells from the command line: an estimate before, a progress bar with an ETA, Ctrl-C."""
 
+import contextlib
 import sys
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -71,6 +72,40 @@ def _run(
     budget: Budget | None,
     failed: list[Cell] | None,
 ) -> int:
+    broken: list[Cell] = []
+    try:
+        with _progress_bar(outlook, console, budget) as update:
+            for cell, outcome in runners.run(cells, store, workers):
+                outlook.finished.add(cell.id)
+                if isinstance(outcome, BrokenRunError):
+                    broken.append(cell)
+                    console.print(f"{cell}: {outcome}")
+                update()
+    except KeyboardInterrupt:
+        finished = len(outlook.finished) - len(broken)
+        store.log("stopped", finished=finished)
+        raise LabError(
+            f"stopped: {finished} of {outlook.total} cells were finished and are kept; "
+            "give the same command again to resume."
+        ) from None
+    if failed is not None:
+        failed += broken
+    elif broken:
+        raise LabError(
+            f"{len(broken)} of {outlook.total} cells failed, for the reasons above: "
+            f"{', '.join(map(str, broken[:3]))}{' and more' if len(broken) > 3 else ''}; "
+            "the others are kept."
+        )
+    console.print(f"{len(outlook.finished)} cells in {duration(outlook.elapsed)}")
+    sys.stderr.flush()
+    return len(outlook.finished)
+
+
+@contextlib.contextmanager
+def _progress_bar(
+    outlook: "Outlook", console: Console, budget: Budget | None
+) -> Iterator[Callable[[], str]]:
+    """A bar on a terminal, or else a line now and then; what updates it at once."""
     columns = (
         TextColumn("cells"),
         BarColumn(),
@@ -79,7 +114,6 @@ def _run(
         TextColumn("{task.fields[left]}"),
     )
     over = threading.Event()
-    broken: list[Cell] = []
     try:
         with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
             task = bar.add_task("", total=1.0, count=outlook.count, left=outlook.left())
@@ -98,32 +132,9 @@ def _run(
                         console.print(line)
 
             threading.Thread(target=report, daemon=True).start()
-            for cell, outcome in runners.run(cells, store, workers):
-                outlook.finished.add(cell.id)
-                if isinstance(outcome, BrokenRunError):
-                    broken.append(cell)
-                    console.print(f"{cell}: {outcome}")
-                update()
-    except KeyboardInterrupt:
-        finished = len(outlook.finished) - len(broken)
-        store.log("stopped", finished=finished)
-        raise LabError(
-            f"stopped: {finished} of {outlook.total} cells were finished and are kept; "
-            "give the same command again to resume."
-        ) from None
+            yield update
     finally:
         over.set()
-    if failed is not None:
-        failed += broken
-    elif broken:
-        raise LabError(
-            f"{len(broken)} of {outlook.total} cells failed, for the reasons above: "
-            f"{', '.join(map(str, broken[:3]))}{' and more' if len(broken) > 3 else ''}; "
-            "the others are kept."
-        )
-    console.print(f"{len(outlook.finished)} cells in {duration(outlook.elapsed)}")
-    sys.stderr.flush()
-    return len(outlook.finished)
 
 
 class Outlook:

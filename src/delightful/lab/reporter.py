@@ -31,6 +31,7 @@ class Reporter:
         plan: What was asked for.
         scale: The scale to show; None for the largest that the store can show of each sweep.
         folder: Where the files go.
+        title: What the report is called.
     """
 
     def __init__(
@@ -40,9 +41,10 @@ class Reporter:
         plan: Plan,
         scale: str | None,
         folder: Path,
+        title: str = "",
     ) -> None:
         self._experiments, self._store, self._plan = experiments, store, plan
-        self._scale, self.folder = scale, folder
+        self._scale, self.folder, self._title = scale, folder, title
         self._drawn: dict[str, tuple[tuple[str, ...], Drawn]] = {}
         self._said: set[str] = set()
 
@@ -64,7 +66,9 @@ class Reporter:
             self.folder.mkdir(parents=True, exist_ok=True)
             write_whole(self.folder / "claims.md", claims_markdown(decisions).encode())
             write_whole(self.folder / "claims.json", rows.encode())
-        write_report(self.folder, self._experiments, decisions, drawn, running=running)
+        write_report(
+            self.folder, self._experiments, decisions, drawn, title=self._title, running=running
+        )
         return decisions
 
     def _draw(self, figure: Figure) -> Drawn | None:

@@ -22,7 +22,7 @@ from delightful.lab import modules
 from delightful.lab.cells import Cell
 from delightful.lab.compiling import use_threads
 from delightful.lab.errors import BrokenRunError, LabError
-from delightful.lab.signals import deaf_to_ctrl_c
+from delightful.lab.signals import ignoring_ctrl_c
 from delightful.lab.store import Store
 
 POLL = 0.5  # seconds between checks for a Ctrl-C
@@ -85,7 +85,7 @@ def run_local(cells: Iterable[Cell], store: Store, workers: int) -> Iterator[tup
     waiting, running = iter(cells), dict[Future[Outcome], Cell]()
     try:
         while True:
-            with deaf_to_ctrl_c():  # so that workers never receive it: the parent alone decides
+            with ignoring_ctrl_c():  # so that workers never receive it: the parent alone decides
                 for cell in itertools.islice(waiting, workers - len(running)):
                     running[pool.submit(_outcome, cell, store)] = cell
             if not running:

@@ -69,8 +69,8 @@ def from_paper(sweep: Sweep, plan: Plan) -> str:
 def usable(sweep: Sweep, plan: Plan, store: Store) -> list[Cell]:
     """The stored cells that figures and claims use; raises DamagedError, so that none is quietly
     done without."""
-    if harm := damage(sweep, plan, store):
-        raise DamagedError(harm)
+    if damaged := damage(sweep, plan, store):
+        raise DamagedError(damaged)
     cells = _cells(sweep, plan)
     done = [cell for cell in cells if store.state(cell) == "done"]
     return done if sweep.in_part or len(done) == len(cells) else []

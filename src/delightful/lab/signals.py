@@ -8,10 +8,10 @@ from multiprocessing import resource_tracker
 
 
 @contextlib.contextmanager
-def deaf_to_ctrl_c() -> Iterator[None]:
+def ignoring_ctrl_c() -> Iterator[None]:
     """Processes started in this block never receive a Ctrl-C; this one handles it at the end.
 
-    The signal is blocked rather than ignored: child processes inherit that, and a pending Ctrl-C is
+    The signal is blocked, not set to SIG_IGN: child processes inherit that, and a pending Ctrl-C is
     not lost. It may still reach a thread that does not block it, and Python would then interrupt
     the main thread while it starts a process. So the handler only records it meanwhile.
     """

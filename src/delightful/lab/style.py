@@ -12,19 +12,9 @@ matplotlib.use("Agg")
 
 from matplotlib import pyplot as plt
 
-COLOURS = {
-    "dg": "#d62728",
-    "pg": "#1f77b4",
-    "ce": "#555555",
-    "ppo": "#17becf",
-    "pmpo": "#9467bd",
-    "awr": "#8c564b",
-    "mpo": "#2ca02c",
-    "grpo": "#bcbd22",
-    "additive": "#ff7f0e",
-    "exponent": "#e377c2",
-}
-# For methods without a colour of their own: chosen to be far from those above in CIELAB.
+from delightful.weights import METHODS
+
+# For methods registered without a colour: chosen to be far from the others' in CIELAB.
 _SPARE = ("#da0bda", "#04490f", "#796606", "#0b0bda", "#3df5b8", "#790653", "#040449")
 _TONES = (("white", 0.4), ("black", 0.45), ("white", 0.65), ("black", 0.7))
 _DASHES = ("--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
@@ -52,7 +42,7 @@ _STYLE: dict[Any, Any] = {
 
 @contextlib.contextmanager
 def context() -> Iterator[None]:
-    """Draw one figure in this style; colours are given anew to its methods."""
+    """Draw one figure in this style; its methods get their colours when they are first drawn."""
     _looks.clear()
     with plt.rc_context(_STYLE):
         yield
@@ -89,8 +79,9 @@ def legend_outside(axis: Any) -> None:
 
 
 def ordered(methods: Iterable[str]) -> list[str]:
-    """Method specs in the order in which they are drawn: DG last, on top."""
-    return sorted(methods, key=lambda spec: (spec.partition(":")[0] == "dg", spec))
+    """Method specs in the order in which they are drawn: last those that belong on top."""
+    on_top = {name for name, method in METHODS.items() if method.on_top}
+    return sorted(methods, key=lambda spec: (spec.partition(":")[0] in on_top, spec))
 
 
 def look(spec: str) -> dict[str, Any]:
@@ -106,8 +97,8 @@ def look(spec: str) -> dict[str, Any]:
             colour = _toned(look(name)["colour"], *_TONES[count % 4])
             _looks[spec] = {"colour": colour, "linestyle": _DASHES[(count + count // 4) % 4]}
         else:
-            count = sum(":" not in other and other not in COLOURS for other in _looks)
-            colour = COLOURS.get(name) or _SPARE[count % len(_SPARE)]
+            count = sum(":" not in other and not _registered(other) for other in _looks)
+            colour = _registered(name) or _SPARE[count % len(_SPARE)]
             _looks[spec] = {"colour": colour, "linestyle": "-"}
     return dict(_looks[spec])
 
@@ -115,6 +106,11 @@ def look(spec: str) -> dict[str, Any]:
 def colour(spec: str) -> str:
     """The colour of a method, as in `look`."""
     return str(look(spec)["colour"])
+
+
+def _registered(name: str) -> str:
+    """The colour that a method was registered with, or ""."""
+    return METHODS[name].colour if name in METHODS else ""
 
 
 def _toned(colour: str, towards: str, amount: float) -> str:

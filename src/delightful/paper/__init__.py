@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     EXPERIMENTS: dict[str, Experiment]
 
+TITLE = "Delightful Policy Gradient: the paper, checked"  # of a report on these experiments
 NAMES = ("gate", "bandit", "contexts", "mnist", "tokens", "control", "stacks")
 
 

@@ -155,7 +155,7 @@ class _KeepingScale(GeneralAdvantageEstimation):  # type: ignore[misc]
             values.update(of_each(*args, **options))
             return values
 
-        # The values are RLlib's own, overheard: computing them again would be a forward pass.
+        # RLlib's own values, recorded: computing them again would be a second forward pass.
         rl_module.foreach_module = recorded
         try:
             batch = super().__call__(rl_module=rl_module, episodes=episodes, batch=batch, **kwargs)

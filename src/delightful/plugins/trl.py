@@ -61,7 +61,7 @@ class DelightGRPOTrainer(GRPOTrainer):  # type: ignore[misc]
         return torch.nan_to_num(rewards - rewards.nanmean(dim=1, keepdim=True)).flatten()
 
     def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> Any:
-        # A copy: TRL keeps the batch for its further passes, and each gates it anew.
+        # A copy: TRL keeps the batch for its further passes, and each of them gates it again.
         self._ungated = gated = dict(inputs)
         try:
             return super()._compute_loss(model, gated)

@@ -57,7 +57,7 @@ def config_from(environment: Mapping[str, str]) -> DelightConfig:
     for name in given:
         if name not in readers:
             known = ", ".join(_PREFIX + option.upper() for option in readers)
-            raise ValueError(f"{_PREFIX}{name.upper()} is no option of the gate; there are {known}")
+            raise ValueError(f"unknown gate option {_PREFIX}{name.upper()}; known are {known}")
     options: dict[str, Any] = {name: readers[name](name, text) for name, text in given.items()}
     return DelightConfig(**{"gate_advantage": "raw"} | options)
 

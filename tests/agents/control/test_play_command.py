@@ -79,7 +79,7 @@ def test_what_cannot_be_played_is_one_sentence(tmp_path):
     broken.write_bytes(path.read_bytes()[:-1])
     for arguments, said in (
         ([tmp_path / "none"], "cannot read"),
-        ([broken], f"{broken} is no policy of `delightful train`, or is damaged"),
+        ([broken], f"{broken} is not a policy of `delightful train`, or is damaged"),
         ([path, "--episodes", 0], "--episodes must be at least 1, got 0."),
         ([path, "--seed", -1], "--seed must be at least 0 and below 2**31, got -1."),
         ([path, "--out", "clip.gif"], "--out must name an .mp4 file, got clip.gif."),

@@ -104,7 +104,7 @@ def test_a_file_that_is_missing_or_no_policy_is_named(path, tmp_path):
     whole = path.read_bytes()
     for data in (b"", b"{}", whole[:-1], whole + b"x", whole[: len(whole) // 2], b"\xff" * 64):
         path.write_bytes(data)
-        refused(path, "is no policy of `delightful train`, or is damaged: not a file of")
+        refused(path, "is not a policy of `delightful train`, or is damaged: not a file of")
     path.write_bytes(to_bytes({}, {"chunk": 3}))
     refused(path, "it is a file of another kind")
 

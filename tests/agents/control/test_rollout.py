@@ -68,7 +68,7 @@ def test_what_was_done_can_be_done_again(small, weights):
     assert episodes == third[1]
 
 
-def test_environments_are_made_anew_now_and_then(small, weights, monkeypatch):
+def test_environments_are_made_again_now_and_then(small, weights, monkeypatch):
     monkeypatch.setattr(rollout, "RESTART", 2)
     actors = Actors(small, 0)
     transitions = [actors.collect(weights)[0] for _ in range(4)]

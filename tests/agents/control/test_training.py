@@ -271,7 +271,7 @@ def test_only_its_own_files_are_removed(small, tmp_path):
     assert other.read_bytes() == b"not ours"
 
 
-def test_the_lab_begins_a_damaged_run_anew_and_puts_the_old_one_aside(
+def test_the_lab_starts_a_damaged_run_over_and_puts_the_old_one_aside(
     stopped, whole, tmp_path, capsys
 ):
     config, folder = stopped

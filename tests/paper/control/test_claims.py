@@ -339,7 +339,7 @@ def test_one_seed_decides_nothing(verdict):
         assert verdict(name, runs(tasks, seeds=1)) == "inconclusive"
 
 
-def test_what_the_simulator_spoiled_is_told_of():
+def test_dropped_episodes_are_reported():
     table = runs({"cheetah:run": GOOD}, dropped=0)
     assert "NaN" not in scores.extent(table)
     assert "steps, 160 episodes with NaN left out" in scores.extent(table.with_columns(dropped=1))

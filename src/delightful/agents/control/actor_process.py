@@ -21,7 +21,7 @@ import numpy as np
 from delightful.agents.control.config import ControlConfig
 from delightful.agents.control.rollout import RESTART, Actors, Episodes, Transitions, evaluate
 from delightful.lab.errors import LabError
-from delightful.lab.signals import deaf_to_ctrl_c
+from delightful.lab.signals import ignoring_ctrl_c
 
 ATTEMPTS = 3  # at one request
 
@@ -79,7 +79,7 @@ class ActorProcess(contextlib.AbstractContextManager["ActorProcess"]):
                 self._pipe, theirs = context.Pipe()
                 begun = self._done // RESTART * RESTART
                 arguments = (theirs, self.config, self.seed, begun)
-                with deaf_to_ctrl_c():
+                with ignoring_ctrl_c():
                     self._process = context.Process(target=serve, args=arguments, daemon=True)
                     self._process.start()
                 theirs.close()

@@ -143,7 +143,7 @@ def share(config: ControlConfig, seeds: np.ndarray, folder: Path) -> float:
     return done / len(seeds) / config.chunks
 
 
-_REMEDY = "put the file back, or give another --out to start anew"
+_REMEDY = "put the file back, or give another --out to start over"
 
 
 def _damaged(path: Path) -> CheckpointError:

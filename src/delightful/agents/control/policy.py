@@ -94,7 +94,7 @@ def load_policy(path: Path | str) -> Policy:
         The policy, ready to `act`.
 
     Raises:
-        LabError: if the file cannot be read, is damaged, or is no policy.
+        LabError: if the file cannot be read, is damaged, or is not a policy.
     """
     try:
         data = Path(path).read_bytes()
@@ -107,7 +107,7 @@ def load_policy(path: Path | str) -> Policy:
         config = _config(metadata.get("config"))
         _check_arrays(config, arrays)
     except (ValueError, LabError) as error:
-        problem = f"is no policy of `delightful train`, or is damaged: {str(error).rstrip('.')}"
+        problem = f"is not a policy of `delightful train`, or is damaged: {str(error).rstrip('.')}"
         raise LabError(f"{path} {problem}.") from None
     return Policy(config, unflatten(arrays))
 

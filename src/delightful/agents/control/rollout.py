@@ -14,7 +14,7 @@ from delightful.agents.control import environments
 from delightful.agents.control.config import CHUNK, ControlConfig
 from delightful.agents.control.gaussian import policy
 
-RESTART = 275  # chunks, 25 episodes of the suite, after which environments are made anew
+RESTART = 275  # chunks, 25 episodes of the suite, after which environments are made again
 LONGEST = 10_000  # steps after which an episode is cut: those of lqr have no limit of their own
 
 
@@ -49,7 +49,7 @@ class Actors:
         self._begin()
 
     def _begin(self) -> None:
-        """Make the environments anew, seeded by how often that was done before this chunk.
+        """Make the environments again, seeded by how often that was done before this chunk.
 
         A seed and the actions since are then the environments' whole state, also for simulators
         whose state cannot be read.

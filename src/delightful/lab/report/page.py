@@ -28,6 +28,7 @@ def write_report(
     decisions: Sequence[Decision],
     drawn: Sequence[Drawn],
     *,
+    title: str = "",
     running: str = "",
 ) -> Path:
     """Write `report.html` into `folder`.
@@ -37,13 +38,15 @@ def write_report(
         experiments: The sections of the page, in this order.
         decisions: On their claims.
         drawn: Their figures.
+        title: What the page is called; "Report" by default.
         running: How far a run is, if one is on: the page shows this and reloads itself.
 
     Returns:
         The path of the page.
     """
     parts = [arrange(experiment, decisions, drawn) for experiment in experiments]
-    page = _page([part for part in parts if part.groups or part.absent], experiments, running)
+    shown = [part for part in parts if part.groups or part.absent]
+    page = _page(shown, experiments, title or "Report", running)
     path = folder / "report.html"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -53,12 +56,15 @@ def write_report(
     return path
 
 
-def _page(parts: Sequence[Part], experiments: Sequence[Experiment], running: str) -> str:
+def _page(
+    parts: Sequence[Part], experiments: Sequence[Experiment], title: str, running: str
+) -> str:
     claims = [claim for part in parts for claim in part.claims]
     template = resources.files("delightful.lab.report").joinpath("report.html").read_text("utf-8")
     reload = f'<noscript><meta http-equiv="refresh" content="{REFRESH}"></noscript>'
     banner = f'<p class="running" role="status" data-every="{REFRESH}">{escape(running)}</p>'
     return Template(template).substitute(
+        title=escape(title),
         version=delightful.__version__,
         refresh=reload if running else "",
         running=banner if running else "",

@@ -1,5 +1,5 @@
 """SAC of Stable-Baselines3 and of SBX on tasks of the suite, third-party baselines; and SBX's as a
-program of the lab. A run that is stopped starts anew: it keeps no checkpoint."""
+program of the lab. A run that is stopped starts over: it keeps no checkpoint."""
 
 import warnings
 from collections.abc import Callable

@@ -125,6 +125,6 @@ def extent(table: pl.DataFrame) -> str:
 def length(table: pl.DataFrame) -> str:
     """How long the runs are, in words, and what was left out of them."""
     steps = int(table["steps"].max())  # type: ignore[arg-type]
-    dropped = int(table["dropped"].sum()) if "dropped" in table.columns else 0
-    spoiled = f", {dropped} episodes with NaN left out" if dropped else ""
-    return f"{steps:,} of {ControlConfig().steps:,} steps{spoiled}"
+    count = int(table["dropped"].sum()) if "dropped" in table.columns else 0
+    dropped = f", {count} episodes with NaN left out" if count else ""
+    return f"{steps:,} of {ControlConfig().steps:,} steps{dropped}"

@@ -41,7 +41,7 @@ def curves(train: Callable[[int], list[Record]], name: str, seeds: np.ndarray) -
 
 
 def _resumed(config: ControlConfig, seed: int, folder: Path | None) -> list[Record]:
-    """Resume from a checkpoint; if it cannot be used, move it aside and start anew."""
+    """Resume from a checkpoint; if it cannot be used, move it aside and start over."""
     try:
         return train(config, seed, folder)[0]
     except CheckpointError as error:
@@ -52,7 +52,7 @@ def _resumed(config: ControlConfig, seed: int, folder: Path | None) -> list[Reco
         aside = next(name for name in names if not name.exists())
         folder.rename(aside)
         print(
-            f"{error} The run starts anew; until it is done, its old files are in {aside}.",
+            f"{error} The run starts over; until it is done, its old files are in {aside}.",
             file=sys.stderr,
         )
         return train(config, seed, folder)[0]

@@ -28,26 +28,17 @@ def train(
     every = config.steps // config.records
     start_key, step_key, record_key = jax.random.split(key, 3)
 
-    def sample_batch(key: jax.Array, layers: Layers) -> tuple[Any, ...]:
-        """log π on a new batch, its labels, the gradient at the logits, the VJP to the weights."""
-        # All random numbers of a step in one call: faster than a key for each use.
-        # With 23 bits, some of 60,000 images are sampled 0.7% more often than others.
-        uniforms = jax.random.uniform(key, (1 + config.samples, config.batch))
-        chosen = (uniforms[0] * len(data.train_images)).astype(jnp.int32)
-        images, right = data.train_images[chosen], one_hot(data.train_labels[chosen])
-        logits, back = jax.vjp(lambda layers: forward(layers, images), layers)
-        log_policy = jax.nn.log_softmax(logits)
-        table = coefficients(config, hyperparameters, uniforms[1:], log_policy, right)
-        return log_policy, right, at_logits(log_policy, table), back
+    def sample(key: jax.Array, layers: Layers) -> tuple[Any, ...]:
+        return sample_batch(config, hyperparameters, data, key, layers)
 
     def measure(key: jax.Array, layers: Layers) -> dict[str, Any]:
-        log_policy, right, gradient, back = sample_batch(key, layers)
+        log_policy, right, gradient, back = sample(key, layers)
         aligned = misalignments(back, gradient, log_policy, right)
         return {**aligned, **gates(config, hyperparameters, log_policy, right)}
 
     def step(i: jax.Array, state: tuple[Any, ...]) -> tuple[Any, ...]:
         layers, optimiser, errors = state
-        log_policy, right, gradient, back = sample_batch(jax.random.fold_in(step_key, i), layers)
+        log_policy, right, gradient, back = sample(jax.random.fold_in(step_key, i), layers)
         layers, optimiser = adam.descend(layers, back(gradient)[0], optimiser, config.learning_rate)
         return layers, optimiser, errors + wrong(log_policy, right) / every
 
@@ -70,6 +61,25 @@ def train(
     state = (layers, adam.start(layers), jnp.zeros(2))
     _, curves = jax.lax.scan(record, state, jnp.arange(config.records))
     return {"step": (1 + jnp.arange(config.records)) * every, **curves}
+
+
+def sample_batch(
+    config: MnistConfig,
+    hyperparameters: dict[str, Any],
+    data: Mnist,
+    key: jax.Array,
+    layers: Layers,
+) -> tuple[Any, ...]:
+    """log π on a new batch, its labels, the gradient at the logits, the VJP to the weights."""
+    # All random numbers of a step in one call: faster than a key for each use.
+    # With 23 bits, some of 60,000 images are sampled 0.7% more often than others.
+    uniforms = jax.random.uniform(key, (1 + config.samples, config.batch))
+    chosen = (uniforms[0] * len(data.train_images)).astype(jnp.int32)
+    images, right = data.train_images[chosen], one_hot(data.train_labels[chosen])
+    logits, back = jax.vjp(lambda layers: forward(layers, images), layers)
+    log_policy = jax.nn.log_softmax(logits)
+    table = coefficients(config, hyperparameters, uniforms[1:], log_policy, right)
+    return log_policy, right, at_logits(log_policy, table), back
 
 
 def initial(key: jax.Array, width: int, layers: int) -> Layers:

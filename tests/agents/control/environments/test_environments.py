@@ -16,7 +16,7 @@ ENGINES = ("envpool", "dm_control")
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_episodes_are_of_a_thousand_steps_and_then_begin_anew(engine):
+def test_episodes_are_of_a_thousand_steps_and_are_then_reset(engine):
     """A point mass stands still only where its episode begins."""
     envs, rng = make("point_mass:easy", 2, 0, engine=engine), np.random.default_rng(0)
     envs.reset()
@@ -51,7 +51,7 @@ def test_a_seed_repeats_to_the_byte(task, engine):
 
 
 @KINDS
-def test_one_environment_begins_anew_alone(task, engine):
+def test_one_environment_is_reset_alone(task, engine):
     envs, twin = (make(task, 2, 0, engine=engine) for _ in range(2))
     before, _ = (walked(one)[-4] for one in (envs, twin))
     first = envs.reset_one(1)
