@@ -18,7 +18,7 @@ from delightful.lab.verdicts import VERDICTS
 from delightful.paper import EXPERIMENTS
 from delightful.paper.control.sweep import QUICK_STEPS, QUICK_TASKS
 from delightful.paper.stacks.figures import PLAIN, SPANS, TITLES
-from delightful.weights import METHODS
+from delightful.registry import METHODS
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "docs" / "results"

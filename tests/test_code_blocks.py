@@ -23,7 +23,8 @@ from delightful.cli.commands import COMMANDS
 from delightful.cli.options import known, plan_of
 from delightful.lab.cells import Sweep
 from delightful.paper import EXPERIMENTS
-from delightful.weights import METHODS, canonical_method
+from delightful.registry import METHODS
+from delightful.weights import canonical_method
 
 ROOT = Path(__file__).parent.parent
 PAGES = [

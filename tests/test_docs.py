@@ -17,7 +17,7 @@ from delightful.lab.experiment import Figure
 from delightful.lab.store import Store
 from delightful.paper import EXPERIMENTS
 from delightful.plugins.gating import LOGGED, DelightConfig
-from delightful.weights import METHODS
+from delightful.registry import METHODS
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")

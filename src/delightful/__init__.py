@@ -7,8 +7,9 @@ with the `delightful` command (install `delightful-rl[lab]`).
 from delightful.diagnostics import Diagnosis, diagnose
 from delightful.gate import GateConfig, delight, gate, surprisal
 from delightful.losses import entropy_bonus, kl_penalty, policy_loss
+from delightful.registry import METHODS, method
 from delightful.validation import Batch, set_validation
-from delightful.weights import METHODS, method, score_weight
+from delightful.weights import score_weight
 
 __version__ = "0.1.0"
 

@@ -10,7 +10,7 @@ import pytest
 
 from delightful.cli.commands import COMMANDS
 from delightful.paper import EXPERIMENTS
-from delightful.weights import METHODS
+from delightful.registry import METHODS
 
 BASH = """
 source "$1"; shift

@@ -14,7 +14,7 @@ from delightful.lab import modules
 from delightful.lab.errors import LabError
 
 MINE = """\
-from delightful.weights import method
+from delightful.registry import method
 
 @method("mine", "Mine")
 def mine(batch, power: float = 1.0):

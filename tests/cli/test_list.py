@@ -10,7 +10,7 @@ import pytest
 from delightful.cli.options import known
 from delightful.paper import EXPERIMENTS
 from delightful.paper.bandit.config import BanditConfig
-from delightful.weights import METHODS
+from delightful.registry import METHODS
 
 IDS = [name for kind in ("sweeps", "figures", "claims") for name in known(kind)]
 

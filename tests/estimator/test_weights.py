@@ -8,7 +8,8 @@ import scipy.special
 import torch
 
 from delightful import METHODS, method, policy_loss, score_weight
-from delightful.weights import canonical_method, parse_method
+from delightful.registry import parse_method
+from delightful.weights import canonical_method
 
 MASK = np.array([[True, True, False, True], [False, True, True, True], [True, False, True, True]])
 

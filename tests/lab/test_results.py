@@ -26,7 +26,7 @@ from delightful.lab.store import Store
 from delightful.lab.verdicts import LEAST, confidence_of, judge, verdict_of
 from delightful.paper import EXPERIMENTS
 from delightful.paper.bandit.sweep import ALIGNMENT
-from delightful.weights import METHODS
+from delightful.registry import METHODS
 
 CLAIMS = {claim.id: claim for experiment in EXPERIMENTS.values() for claim in experiment.claims}
 FIGURES = {figure.id: figure for e in EXPERIMENTS.values() for figure in e.figures}

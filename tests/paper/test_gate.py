@@ -12,7 +12,7 @@ from delightful.paper.bandit import train
 from delightful.paper.bandit.config import BanditConfig
 from delightful.paper.contexts.config import ContextsConfig
 from delightful.paper.gate.figures import FIGURES, coefficient, compare
-from delightful.weights import method
+from delightful.registry import method
 
 
 @pytest.fixture(autouse=True)

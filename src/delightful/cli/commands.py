@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from delightful.benchmarks import BENCHMARKS
-from delightful.weights import METHODS
+from delightful.registry import METHODS
 
 Options = Mapping[str, Mapping[str, Any]]  # by name, what `add_argument` takes
 

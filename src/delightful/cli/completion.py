@@ -8,7 +8,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 
 from delightful.cli.commands import COMMANDS, Command
-from delightful.weights import METHODS
+from delightful.registry import METHODS
 
 _ZSH = "autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bashcompinit\n"
 

@@ -13,7 +13,7 @@ from delightful.lab.experiment import Claim, Experiment, Figure
 from delightful.lab.selection import damage
 from delightful.lab.store import Store
 from delightful.paper import EXPERIMENTS
-from delightful.weights import METHODS
+from delightful.registry import METHODS
 
 Facts = dict[str, Any]  # as JSON; the first is the kind and the name
 

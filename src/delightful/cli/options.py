@@ -14,7 +14,7 @@ from delightful.lab.runners import cores
 from delightful.lab.selection import usable
 from delightful.lab.store import Store
 from delightful.paper import EXPERIMENTS
-from delightful.weights import find_method
+from delightful.registry import find_method
 
 
 def store_of(options: Namespace) -> Store:

@@ -17,7 +17,7 @@ import numpy as np
 
 from delightful.lab.cells import Curves
 from delightful.lab.config import MethodConfig
-from delightful.weights import parse_method
+from delightful.registry import parse_method
 
 Fixed = tuple[tuple[str, Any], ...]  # options of a method, with their values
 Floats = dict[str, float]

@@ -9,7 +9,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLoca
 from delightful.lab import style
 from delightful.lab.experiment import Drawing
 from delightful.lab.tables import averages, by_step, means
-from delightful.weights import parse_method
+from delightful.registry import parse_method
 
 Panel = Callable[[Any, pl.DataFrame], pl.DataFrame]
 """Draws a table on an axis and returns the numbers drawn."""

@@ -12,7 +12,7 @@ matplotlib.use("Agg")
 
 from matplotlib import pyplot as plt
 
-from delightful.weights import METHODS
+from delightful.registry import METHODS
 
 # For methods registered without a colour: chosen to be far from the others' in CIELAB.
 _SPARE = ("#da0bda", "#04490f", "#796606", "#0b0bda", "#3df5b8", "#790653", "#040449")

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from delightful.lab.verdicts import NotMeasuredError
-from delightful.weights import parse_method
+from delightful.registry import parse_method
 
 
 def with_role(table: pl.DataFrame, *roles: str) -> pl.DataFrame:

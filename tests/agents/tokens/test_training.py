@@ -15,7 +15,8 @@ from delightful.agents.tokens.config import REWARDS, TASKS, TokensConfig
 from delightful.agents.tokens.environment import judge
 from delightful.lab.compiling import OverSeeds
 from delightful.paper.tokens.train import run
-from delightful.weights import METHODS, parse_method, score_weight
+from delightful.registry import METHODS, parse_method
+from delightful.weights import score_weight
 
 TINY = TokensConfig(
     length=4, vocabulary=3, prompts=3, samples=2, steps=6, records=6, learning_rate=0.05

@@ -13,7 +13,7 @@ from delightful.losses import entropy_bonus, policy_loss
 from delightful.paper.mnist import feedback
 from delightful.paper.mnist.config import BASELINES, MnistConfig
 from delightful.paper.mnist.train import at_logits
-from delightful.weights import METHODS, parse_method, weighs_batches
+from delightful.registry import METHODS, parse_method, weighs_batches
 
 CONFIG = MnistConfig(batch=16)
 LOGITS = 2 * jax.random.normal(jax.random.key(0), (16, 10))

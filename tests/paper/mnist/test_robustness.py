@@ -7,7 +7,7 @@ import pytest
 from delightful.lab.cells import Plan
 from delightful.lab.verdicts import VERDICTS, NotMeasuredError
 from delightful.paper.mnist.claims import generalisation, sensitivity
-from delightful.weights import parse_method
+from delightful.registry import parse_method
 
 CLAIMS = {
     claim.id.removeprefix("mnist/"): claim for claim in generalisation.claims + sensitivity.claims

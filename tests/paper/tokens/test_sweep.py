@@ -6,7 +6,7 @@ from delightful.agents.tokens.config import TokensConfig
 from delightful.lab.cells import SCALES, Plan
 from delightful.lab.config import canonical
 from delightful.paper.tokens import sweep
-from delightful.weights import parse_method
+from delightful.registry import parse_method
 
 PLANS = [(s, scale) for s in sweep.SWEEPS for scale in SCALES if scale in s.seeds]
 IDS = [f"{s.name}-{scale}" for s, scale in PLANS]

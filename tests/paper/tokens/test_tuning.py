@@ -8,7 +8,7 @@ import pytest
 from delightful.lab.cells import Plan
 from delightful.lab.verdicts import NotMeasuredError, confidence_of, headline
 from delightful.paper.tokens.claims.tuning import claims
-from delightful.weights import parse_method
+from delightful.registry import parse_method
 
 CLAIMS = {claim.id.removeprefix("tokens/"): claim for claim in claims}
 REPRODUCED, NOT, OPEN = "reproduced", "not reproduced", "inconclusive"

@@ -16,7 +16,8 @@ from delightful.agents.control.gaussian import Gaussian, Weights, divergence
 from delightful.agents.control.rollout import Transitions
 from delightful.gate import gate
 from delightful.losses import policy_loss
-from delightful.weights import METHODS, score_weight
+from delightful.registry import METHODS
+from delightful.weights import score_weight
 
 PPO_CLIP = METHODS["ppo"].defaults["clip"]
 LEAST_SCALE = 1e-2  # bounds how far a first, rare reward is scaled up

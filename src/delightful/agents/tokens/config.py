@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from delightful.lab.config import at_least, chosen, require, stated
-from delightful.weights import weighs_batches
+from delightful.registry import weighs_batches
 
 TASKS = ("copy", "flip", "reverse-copy", "reverse-flip")
 REWARDS = ("bag", "sequential", "all")

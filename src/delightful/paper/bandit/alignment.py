@@ -6,7 +6,8 @@ from delightful import theory
 from delightful.lab.cells import Curves
 from delightful.paper.bandit.config import AlignmentConfig
 from delightful.paper.directions import misalignment, unit
-from delightful.weights import parse_method, score_weight
+from delightful.registry import parse_method
+from delightful.weights import score_weight
 
 
 def run(config: AlignmentConfig, seeds: np.ndarray) -> Curves:

@@ -12,7 +12,7 @@ from delightful.lab.experiment import Drawing, FigureBook
 from delightful.lab.plotting import along, label, line, methods, side_by_side
 from delightful.lab.tables import by_step, means, varying
 from delightful.paper.bandit import sweep
-from delightful.weights import parse_method
+from delightful.registry import parse_method
 
 FIGURES = FigureBook("bandit")
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from delightful.lab.cells import Program
 from delightful.lab.config import at_least, chosen, require, stated
-from delightful.weights import METHODS, weighs_batches
+from delightful.registry import METHODS, weighs_batches
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ import polars as pl
 from delightful.lab import style
 from delightful.lab.experiment import Drawing, FigureBook
 from delightful.lab.plotting import label
-from delightful.weights import METHODS, score_weight
+from delightful.registry import METHODS
+from delightful.weights import score_weight
 
 FIGURES = FigureBook("gate")
 _COMMON, _RARE = 0.9, 0.01

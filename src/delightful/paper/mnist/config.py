@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from delightful.lab.cells import Program
 from delightful.lab.config import at_least, chosen, require, stated
-from delightful.weights import parse_method, weighs_batches
+from delightful.registry import parse_method, weighs_batches
 
 BASELINES = ("zero", "constant", "expected", "oracle")
 PIXELS, DIGITS = 784, 10

@@ -14,7 +14,8 @@ import jax
 import jax.numpy as jnp
 
 from delightful.paper.mnist.config import DIGITS, MnistConfig
-from delightful.weights import score_weight, weighs_batches
+from delightful.registry import weighs_batches
+from delightful.weights import score_weight
 
 _LOWEST = -80.0  # exp of it and of its negative are floats still, so that π·(1/π) is 1
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from delightful.lab.cells import Program
 from delightful.lab.config import at_least, chosen, require
-from delightful.weights import parse_method
+from delightful.registry import parse_method
 
 # An algorithm, a task, and the steps in which the framework alone learns it.
 TASKS: dict[str, tuple[tuple[str, str, int], ...]] = {

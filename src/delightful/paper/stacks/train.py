@@ -13,7 +13,7 @@ from delightful.lab.cells import Curves
 from delightful.lab.errors import LabError
 from delightful.paper.stacks.config import Scores, StackConfig
 from delightful.plugins.gating import DelightConfig
-from delightful.weights import parse_method
+from delightful.registry import parse_method
 
 
 def train(config: StackConfig, seeds: np.ndarray) -> Curves:

@@ -16,7 +16,7 @@ from delightful.lab.verdicts import (
 )
 from delightful.paper.control import sweep
 from delightful.paper.control.scores import final_by_option, length
-from delightful.weights import METHODS
+from delightful.registry import METHODS
 
 claims = ClaimBook("control")
 

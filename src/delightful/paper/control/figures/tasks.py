@@ -14,7 +14,7 @@ from delightful.lab.tables import by_step, means
 from delightful.lab.verdicts import NotMeasuredError
 from delightful.paper.control import scores, sweep
 from delightful.paper.control.scores import RETURN
-from delightful.weights import METHODS
+from delightful.registry import METHODS
 
 figures = FigureBook("control")
 

@@ -16,7 +16,8 @@ from delightful.lab.verdicts import (
     measured,
 )
 from delightful.paper.gate.claims.the_gate import grid
-from delightful.weights import METHODS, score_weight
+from delightful.registry import METHODS
+from delightful.weights import score_weight
 
 claims = ClaimBook("gate")
 
