@@ -79,7 +79,7 @@ logits = TensorDictModule(nn.Linear(4, 2), in_keys=["observation"], out_keys=["l
 actor = ProbabilisticActor(logits, in_keys=["logits"], distribution_class=OneHotCategorical)
 critic = ValueOperator(nn.Linear(4, 1), in_keys=["observation"])
 """,
-    ("docs/plugins.md", "centred)   # carries no gradient"): """
+    ("docs/plugins.md", "unit_gain=True)   # carries no gradient"): """
 import torch
 
 advantage, mask = torch.randn(4, 6), torch.rand(4, 6) < 0.8
