@@ -9,9 +9,9 @@ import pytest
 from delightful.lab.cells import Plan, Program, Sweep
 from delightful.lab.decisions import Decision
 from delightful.lab.drawing import Drawn
-from delightful.lab.experiment import Claim, Figure, Reading
+from delightful.lab.experiment import Claim, Experiment, Figure, Reading
 from delightful.lab.quantities import Exact
-from delightful.lab.report.arranging import Checked, figure_of
+from delightful.lab.report.arranging import Checked, Group, Part, figure_of
 from delightful.lab.report.plots import WIDTH, plot, shared_range
 from delightful.lab.report.summary import in_words
 from delightful.lab.statistics import Estimate
@@ -168,3 +168,16 @@ def test_plots_of_one_criterion_share_their_range_and_keep_the_order_of_values()
     assert dots[1] - dots[0] == pytest.approx(dots[2] - dots[1], abs=0.11)
     bound = float(re.findall(r'class="bound" d="M([\d.]+)', plot(outcomes[0], span, 0.95))[0])
     assert dots[0] < bound < dots[1]
+
+
+def test_a_section_opens_with_few_claims_those_of_its_main_figure_first():
+    def made(i: int) -> Checked:
+        one = Claim(f"alpha/{i}", "Section 1", "", "", Rule(above(0, "x")), measured)
+        return Checked(one, [Decision(one, Reading(), Plan(), "reproduced")])
+
+    claims = [made(i) for i in range(9)]
+    main = Drawn(Figure("alpha/main", "Figure 1", "", "", lambda: None), Plan(), {}, "")
+    groups = [Group(None, claims[:7]), Group(main, claims[7:])]
+    experiment = Experiment("alpha", "", "", claims=[checked.claim for checked in claims])
+    first = [checked.claim.id for checked in Part(experiment, groups, []).headlines]
+    assert first == [f"alpha/{i}" for i in (0, 1, 2, 3, 7, 8)]

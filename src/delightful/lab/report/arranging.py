@@ -9,6 +9,8 @@ from delightful.lab.drawing import Drawn
 from delightful.lab.experiment import Claim, Experiment
 from delightful.lab.verdicts import Verdict
 
+HEADLINES = 6  # claims of a section that are shown first
+
 
 @dataclass(frozen=True)
 class Checked:
@@ -60,9 +62,12 @@ class Part:
 
     @property
     def headlines(self) -> list[Checked]:
-        """The claims to show first: those of the main text that were run, in the paper's order."""
-        order = [claim.id for claim in self.experiment.claims]
+        """The claims to show first, in the paper's order: some of the main text that were run, if
+        possible those that the main figure shows."""
+        shown = [c.claim.id for g in self.groups if g.drawn is self.main for c in g.claims]
         found = [c for c in self.claims if c.ran and not c.claim.appendix]
+        found = sorted(found, key=lambda c: c.claim.id not in shown)[:HEADLINES]
+        order = [claim.id for claim in self.experiment.claims]
         return sorted(found, key=lambda c: order.index(c.claim.id) if c.claim.id in order else 0)
 
 

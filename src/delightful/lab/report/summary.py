@@ -71,7 +71,8 @@ def card(part: Part) -> str:
     e, main = part.experiment, part.main
     name = escape(e.name)
     lines = "\n".join(map(_line, part.headlines))
-    figure = ""
+    figure, rest = "", len(part.claims) - len(part.headlines)
+    more = f'<p><a href="#section-{name}">{plural(rest, "more claim")}</a></p>' if rest else ""
     if main is not None:
         link = f'<a href="#figure-{escape(main.figure.id)}">{escape(main.figure.number)}</a>'
         about = f"<p>{link}: {escape(main.figure.title)}</p>{paragraph(main.figure.caption, 'dim')}"
@@ -81,7 +82,7 @@ def card(part: Part) -> str:
         f'<h3><a href="#section-{name}">{escape(e.title)}</a> '
         f'<span class="dim">{escape(e.section)}</span></h3>\n'
         f"{bar(part.claims)}{paragraph(in_words(part.claims), 'computed')}\n"
-        f"{figure}\n" + (f'<ul class="lines">{lines}</ul>\n' if lines else "") + "</section>"
+        f"{figure}\n" + (f'<ul class="lines">{lines}</ul>\n' if lines else "") + f"{more}</section>"
     )
 
 
