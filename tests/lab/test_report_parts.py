@@ -13,7 +13,7 @@ from delightful.lab.experiment import Claim, Experiment, Figure, Reading
 from delightful.lab.quantities import Exact
 from delightful.lab.report.arranging import Checked, Group, Part, figure_of
 from delightful.lab.report.plots import WIDTH, plot, shared_range
-from delightful.lab.report.summary import in_words
+from delightful.lab.report.summary import by_reading, in_words
 from delightful.lab.statistics import Estimate
 from delightful.lab.verdicts import Criterion, Outcome, Rule, above, below, between, measured
 
@@ -181,3 +181,16 @@ def test_a_section_opens_with_few_claims_those_of_its_main_figure_first():
     experiment = Experiment("alpha", "", "", claims=[checked.claim for checked in claims])
     first = [checked.claim.id for checked in Part(experiment, groups, []).headlines]
     assert first == [f"alpha/{i}" for i in (0, 1, 2, 3, 7, 8)]
+
+
+def test_verdicts_are_counted_under_each_reading_where_there_are_several():
+    ways = (Reading("per step"), Reading("per episode"))
+    two = Claim("alpha/x", "Section 1", "", "", Rule(above(0, "x")), measured, ways)
+    verdicts = ("reproduced", "inconclusive")
+    both = Checked(two, [Decision(two, w, Plan(), v) for w, v in zip(ways, verdicts, strict=True)])
+    once = claim("Section 1")
+    alone = Checked(once, [Decision(once, Reading(), Plan(), "partly")])
+    assert by_reading([alone]) == ""
+    assert by_reading([both, alone, both]) == (
+        "Per step: 2 reproduced of 2. Per episode: 2 inconclusive of 2."
+    )

@@ -44,6 +44,19 @@ def in_words(claims: Sequence[Checked]) -> str:
     return f"{'; '.join(words)}."
 
 
+def by_reading(claims: Sequence[Checked]) -> str:
+    """The verdicts under each reading, where claims have several; empty if none has."""
+    verdicts: dict[str, list[Verdict]] = {}
+    for checked in claims:
+        for decision in checked.decisions if len(checked.decisions) > 1 else ():
+            verdicts.setdefault(str(decision.reading), []).append(decision.verdict)
+    sentences = []
+    for name, found in verdicts.items():
+        counts = ", ".join(f"{found.count(v)} {v}" for v in VERDICTS if v in found)
+        sentences.append(f"{name[:1].upper()}{name[1:]}: {counts} of {len(found)}.")
+    return " ".join(sentences)
+
+
 def _need(claims: Sequence[Checked]) -> str:
     """The seeds that would decide what is inconclusive; claims on the same runs share the cost."""
     open_ = [c.first for c in claims if c.verdict == "inconclusive"]
@@ -81,7 +94,8 @@ def card(part: Part) -> str:
         f'<section class="card" data-holder data-section="{name}">\n'
         f'<h3><a href="#section-{name}">{escape(e.title)}</a> '
         f'<span class="dim">{escape(e.section)}</span></h3>\n'
-        f"{bar(part.claims)}{paragraph(in_words(part.claims), 'computed')}\n"
+        f"{bar(part.claims)}{paragraph(in_words(part.claims), 'computed')}"
+        f"{paragraph(by_reading(part.claims))}\n"
         f"{figure}\n" + (f'<ul class="lines">{lines}</ul>\n' if lines else "") + f"{more}</section>"
     )
 
