@@ -9,7 +9,7 @@ import pytest
 
 from delightful.agents.tokens.training import MEASURED
 from delightful.lab.experiment import Claim
-from delightful.lab.verdicts import Outcome, Verdict, confidence_of, judge, verdict_of
+from delightful.lab.verdicts import Outcome, Verdict, confidence_of, headline, judge, verdict_of
 
 
 @pytest.fixture(scope="session")
@@ -46,3 +46,20 @@ def decided() -> Callable[..., Decided]:
         return verdict_of(claim.rule, outcomes), outcomes, found.note
 
     return decide
+
+
+@pytest.fixture(scope="session")
+def check_decision(
+    runs: Callable[..., pl.DataFrame], decided: Callable[..., Decided]
+) -> Callable[..., None]:
+    """Asserts a claim's verdict under each reading, and the value shown first under the first."""
+
+    def check(claim: Claim, measured: Any, verdicts: tuple[Verdict, ...], value: float) -> None:
+        table = runs(claim.sweep, measured)
+        found = [decided(claim, table, reading) for reading in range(len(claim.readings))]
+        assert tuple(verdict for verdict, *_ in found) == verdicts, found
+        estimate = headline(found[0][1]).estimate
+        assert estimate.value == pytest.approx(value, abs=3e-7)
+        assert estimate.low < estimate.value < estimate.high
+
+    return check

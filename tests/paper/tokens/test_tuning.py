@@ -140,15 +140,9 @@ CASES = [
 
 @pytest.mark.parametrize(("name", "measured", "verdicts", "value"), CASES)
 def test_a_verdict_and_its_value_follow_from_the_runs(
-    runs, decided, name, measured, verdicts, value
+    check_decision, name, measured, verdicts, value
 ):
-    claim = CLAIMS[name]
-    table = runs(claim.sweep, measured)
-    found = [decided(claim, table, reading) for reading in range(len(claim.readings))]
-    assert tuple(verdict for verdict, *_ in found) == verdicts, found
-    estimate = headline(found[0][1]).estimate
-    assert estimate.value == pytest.approx(value, abs=3e-7)
-    assert estimate.low < estimate.value < estimate.high
+    check_decision(CLAIMS[name], measured, verdicts, value)
 
 
 def test_every_claim_can_come_out_both_ways_or_stay_open():
