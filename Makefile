@@ -39,10 +39,13 @@ results: $(VENV)/.lab              ## refresh docs/results and the counts in REA
 	$(VENV)/bin/python docs/refresh.py
 BUDGET ?= 3h
 
-# The plug-ins in their frameworks: no claims of the paper, so that no run of theirs is kept.
+# The plug-ins in their frameworks: small runs, kept so that they can be made in several sittings.
+STACKS = --scale quick --store docs/results/stacks
+VERL = stacks/verl stacks/verl-staleness
 results-stacks: $(VENV)-plugins/.ready $(VENV)-verl/.ready  ## refresh the figures of docs/plugins.md
-	$(VENV)-plugins/bin/delightful figure stacks --scale quick --out docs/results/figures
-	$(VENV)-verl/bin/delightful figure stacks/verl --scale quick --out docs/results/figures
+	$(VENV)-plugins/bin/delightful run stacks $(STACKS)
+	$(VENV)-verl/bin/delightful run $(VERL) $(STACKS)
+	$(VENV)-plugins/bin/delightful figure stacks $(STACKS) --out docs/results/figures
 	$(VENV)/bin/python docs/refresh.py
 
 # Its runs are kept in docs/results/control, so that they can be made in several sittings.

@@ -1,10 +1,11 @@
 """Put what docs/results holds into README.md and the docs.
 
-README.md, docs/plugins.md and docs/control.md have markers between which a table is put; the pages
-on when not to use DG and of frequent questions, between which a value is put. The pages of
-docs/paper are written whole.
+README.md and the pages on plug-ins, control and Token Reversal have markers between which a table
+is put; the pages on when not to use DG and of frequent questions, between which a value is put. The
+pages of docs/paper are written whole.
 """
 
+import itertools
 import json
 import re
 from pathlib import Path
@@ -14,10 +15,12 @@ import polars as pl
 from delightful.agents.control.config import ControlConfig
 from delightful.agents.control.tasks import BENCHMARKING
 from delightful.lab.experiment import Experiment, Figure
+from delightful.lab.plotting import label
 from delightful.lab.verdicts import VERDICTS
 from delightful.paper import EXPERIMENTS
 from delightful.paper.control.sweep import QUICK_STEPS, QUICK_TASKS
-from delightful.paper.stacks.figures import PLAIN, SPANS, TITLES
+from delightful.paper.stacks.figures import FRESH_DATA, PLAIN, SPANS, TASK, TITLES
+from delightful.paper.stacks.sweep import STALE
 from delightful.registry import METHODS
 
 ROOT = Path(__file__).parent.parent
@@ -123,6 +126,84 @@ def stacks() -> str:
     return "\n".join(
         [*lines, f"{seeds} seeds each; delightful and whitened are leads over plain.", ""]
     )
+
+
+def stale_actors() -> str:
+    """The average error of every method by the actors' age, and from which age on DG leads."""
+    rows = pl.read_csv(RESULTS / "figures" / "tokens-staleness.csv", infer_schema_length=None)
+    errors = rows.filter(pl.col("metric") == "regret")
+    leads = rows.filter(pl.col("metric") == "regret − DG's")
+    methods = sorted(set(errors["method"]), key=lambda spec: (spec == "dg", spec))
+    lines = [f"| actors up to | {' | '.join(map(label, methods))} |"]
+    lines.append(f"|---|{'---|' * len(methods)}")
+    for (delay,), mine in errors.sort("delay").group_by("delay", maintain_order=True):
+        means = dict(mine.select("method", "mean").rows())
+        shown = [f"{means[spec]:.3f}" if spec in means else "" for spec in methods]
+        lines.append(f"| {delay:.0f} updates old | {' | '.join(shown)} |")
+    seeds = sorted(set(errors["seeds"]))
+    words = f"{seeds[0]:.0f} to {seeds[-1]:.0f}" if len(seeds) > 1 else f"{seeds[0]:.0f}"
+    said = [f"{words} seeds; 95% intervals of the difference on the same seeds:"]
+    said += [_from_delay_on(spec, leads) for spec in methods if spec != "dg"]
+    return "\n".join([*lines, "", *said, ""])
+
+
+def _from_delay_on(spec: str, leads: pl.DataFrame) -> str:
+    """From which delay on the whole interval of a method's error less DG's is above 0."""
+    mine = leads.filter(pl.col("method") == spec).sort("delay", descending=True)
+    ahead = list(itertools.takewhile(lambda row: row[1] > 0, mine.select("delay", "low").rows()))
+    if not ahead:
+        return f"at the largest D that was run, DG's lead over {label(spec)} is not clear."
+    return f"DG is ahead of {label(spec)} from D = {ahead[-1][0]:.0f} on."
+
+
+def staleness() -> str:
+    """How the plug-ins came out on stale data: in words, and every lead over plain."""
+    names = (sweep.name.replace("/", "-") for sweep in STALE)
+    files = [path for name in names if (path := RESULTS / "figures" / f"{name}.csv").exists()]
+    rows = pl.concat(map(pl.read_csv, files)).filter(pl.col("over") != "step")
+    rows = rows.with_columns(pl.col("less").fill_null(""))
+    spans = " | ".join(f"plain, {span} | lead" for span in SPANS)
+    table = [f"| | task | staleness | {spans} |", f"|---|---|---|{'---|---|' * len(SPANS)}"]
+    for (*_, level), mine in rows.group_by(*TASK, "staleness", maintain_order=True):
+        shown = []
+        for span in SPANS:
+            over = mine.filter(pl.col("over") == span)
+            (plain,) = over.filter(pl.col("arm") == PLAIN, pl.col("less") == "").rows(named=True)
+            (lead,) = over.filter(pl.col("less") == PLAIN).rows(named=True)
+            shown += [_interval(plain), _interval(lead, sign="+")]
+        table.append(f"| {_algorithm(lead)} | {lead['task']} | {level} | {' | '.join(shown)} |")
+    leads = rows.filter(pl.col("staleness") > 0, pl.col("less") == PLAIN)
+    harm = rows.filter(pl.col("less") == FRESH_DATA, pl.col("arm") == PLAIN)
+    words = [
+        f"- **{who}, over the {span}**: {_outcome(found.filter(pl.col('over') == span), *sides)}."
+        for who, found, *sides in (
+            ("Plug-in against framework alone, stale data", leads, "ahead", "behind"),
+            ("Framework alone, stale against fresh data", harm, "better", "worse"),
+        )
+        for span in SPANS
+    ]
+    fewest, most = rows["seeds"].min(), rows["seeds"].max()
+    seeds = f"{fewest} seeds" if fewest == most else f"{fewest} to {most} seeds"
+    return "\n".join([*words, "", *table, "", f"{seeds}; Student's 95% intervals.", ""])
+
+
+def _outcome(leads: pl.DataFrame, above: str, below: str) -> str:
+    """In how many cases, and which, the interval is above 0, below 0, or neither."""
+    low, high = pl.col("low"), pl.col("high")
+    sides = {above: low > 0, below: high < 0, "undecided": (low <= 0) & (high >= 0)}
+    said = []
+    for word, holds in sides.items():
+        mine = leads.filter(holds)
+        cases: dict[str, list[str]] = {}
+        for row in mine.rows(named=True):
+            cases.setdefault(_algorithm(row), []).append(str(row["staleness"]))
+        each = ", ".join(f"{name} at {' and '.join(levels)}" for name, levels in cases.items())
+        said.append(f"{word} in {len(mine)} of {len(leads)}{f' ({each})' if each else ''}")
+    return "; ".join(said)
+
+
+def _algorithm(row: dict) -> str:
+    return f"{TITLES[row['stack']]} {row['algorithm'].upper()}"
 
 
 NEAR = 0.9
@@ -246,8 +327,9 @@ def pages() -> dict[Path, str]:
     rows = [row for path in files for row in json.loads(path.read_text("utf-8"))]
     given = {
         "README.md": {"counts": counts(rows)},
-        "docs/plugins.md": {"stacks": stacks()},
+        "docs/plugins.md": {"staleness": staleness(), "stacks": stacks()},
         "docs/control.md": {"control": control(), "inversion": inversion()},
+        "docs/tokens.md": {"stale-actors": stale_actors()},
     }
     found = {}
     for path, parts in given.items():

@@ -44,7 +44,7 @@ import numpy as np
 from delightful.agents.control import Policy
 from delightful.agents.control.config import ControlConfig
 from delightful.agents.control.policy import policy_bytes, shapes
-from delightful.agents.control.serialization import unflatten
+from delightful.agents.serialization import unflatten
 
 config = ControlConfig(task="cheetah:run", width=8)
 layers = {name: np.zeros(shape, np.float32) for name, shape in shapes(8, 17, 6).items()}
@@ -140,6 +140,8 @@ def missing(source: str) -> set[str]:
     for name in [name for name in names if name.startswith("delightful.plugins.")]:
         plugin = name.rpartition(".")[2]
         names.add(frameworks.get(plugin, plugin))
+    if any(name.startswith("ray.rllib") for name in names):
+        names.add("pyarrow")  # of ray[rllib]: ray is there without it too
     return {name for name in (n.partition(".")[0] for n in names) if find_spec(name) is None}
 
 
@@ -221,9 +223,9 @@ def test_command(command: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> N
     for file in getattr(options, "imports", ()):
         runpy.run_path(file)
     if options.command == "train":
-        from delightful.cli import train
+        from delightful.cli import training
 
-        train.configured(options)
+        training.trainer(options).configured(options)
     elif hasattr(options, "names") or hasattr(options, "sweep"):
         check_names(options)
 

@@ -82,6 +82,16 @@ def test_jax_bandit(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_actor_learner(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    found = printed("actor_learner.py", tmp_path)
+    before, after = found["error"]
+    assert before == 0.9
+    assert after < 0.2
+    assert found["staleness"][0] > 0
+
+
+@pytest.mark.slow
 def test_torch_cartpole(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     pytest.importorskip("gymnasium")

@@ -15,6 +15,7 @@ CLAIMS = ClaimBook("experiment")
     paper="> 0",
     sweep=sweep.TRAINING,
     rule=above(0, "error averaged over training, DG − PG"),
+    finding="with two arms and one step size, DG's average error {is} above PG's",
 )
 def smaller_steps(table: pl.DataFrame) -> Measurement:
     """At one step size and without unit gain, DG learns two arms more slowly than PG.

@@ -9,7 +9,16 @@ import pytest
 import torch
 
 from delightful.agents.tokens.config import TokensConfig
-from delightful.benchmarks import control, estimator, mnist, plugins, tokens, torch_comparison
+from delightful.benchmarks import (
+    actor_learner,
+    control,
+    estimator,
+    mnist,
+    plugins,
+    ray,
+    tokens,
+    torch_comparison,
+)
 from delightful.benchmarks.timing import alternating, median
 from delightful.benchmarks.torch_tokens import Trainer
 from delightful.lab.errors import LabError
@@ -60,8 +69,8 @@ def test_without_torch_the_training_benchmarks_say_what_to_install(
 def test_without_a_framework_the_plugins_benchmark_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    needy = [replace(sweep, needs=("no_such_package",)) for sweep in plugins.SWEEPS]
-    monkeypatch.setattr(plugins, "SWEEPS", needy)
+    needy = [replace(sweep, needs=("no_such_package",)) for sweep in plugins.FRESH]
+    monkeypatch.setattr(plugins, "FRESH", needy)
     with pytest.raises(LabError, match=r"needs a framework to measure in: pip install .*\.$"):
         plugins.measure()
 
@@ -148,3 +157,36 @@ def test_control_says_what_was_held_and_what_was_missed() -> None:
         assert lines[6].endswith(f"{minutes} minutes  goal at most 25: {verdict}")
         assert lines[7].endswith("goal at least 5: missed")
         assert lines[8].endswith("goal at least 1: held")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # Ray's, of its sockets and files
+def test_bench_actor_learner_measures_it_beside_the_in_process_trainer() -> None:
+    pytest.importorskip("ray")
+    small = TokensConfig(length=3, width=8, layers=1, heads=1, feedforward=8)
+    figures = actor_learner.measure(small, steps=20, rounds=2, actors=(2,))
+    found = figures["actors"]["2"]
+    assert found["prompts_per_batch"] == 5
+    assert found["trajectories_per_second"] > 0
+    assert 0 <= found["idle_fraction"] <= 1
+    assert found["publish_milliseconds"] > 0
+    assert found["fetch_milliseconds"] > 0
+    figures["actors"]["2"]["ratio_to_in_process"] = 0.91
+    assert "goal at least 0.9: held" in actor_learner.describe(figures)
+
+
+@pytest.mark.slow
+def test_bench_ray_measures_overhead_speed_and_traffic() -> None:
+    figures = ray.measure(seeds=400, rounds=2, empty=50)
+    low, high = figures["overhead_ratio_interval"]
+    assert 0 < low <= figures["overhead_ratio"] <= high
+    assert figures["cells"] == 24
+    assert figures["empty_cells_per_second"] > 0
+    assert 1000 < figures["driver_bytes_per_cell"] < 100_000
+
+
+def test_the_ray_benchmark_holds_the_overhead_to_its_goal() -> None:
+    figures = {"workers": 2, "cells": 24, "local_seconds": 30.0, "empty_cells_per_second": 200.0}
+    figures |= {"driver_bytes_per_cell": 5000.0, "overhead_ratio_interval": [1.0, 1.1]}
+    assert "goal at most 1.05: held" in ray.describe(figures | {"overhead_ratio": 1.05})
+    assert "goal at most 1.05: missed" in ray.describe(figures | {"overhead_ratio": 1.06})

@@ -238,6 +238,7 @@ def test_a_reader_that_has_gone_is_no_error(delightful: Any, store: Path, argume
     ("given", "alone"),
     [
         ({"command": "train"}, True),
+        ({"command": "train", "task": "tokens:copy"}, False),
         ({"command": "bench", "benchmark": "control"}, True),
         ({"command": "bench", "benchmark": "mnist"}, False),
         ({"command": "run", "names": ["control"]}, False),

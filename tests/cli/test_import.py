@@ -117,7 +117,7 @@ def test_only_the_named_file_of_the_working_directory_is_read(
     modules.load("one_methods")
     modules.load("./one_methods.py")
     (found,) = modules.LOADED
-    assert found == str(tmp_path / "one_methods.py")  # as a worker elsewhere finds it
+    assert found == (str(tmp_path / "one_methods.py"), "value = 1")  # for workers elsewhere
     assert str(tmp_path) not in sys.path
 
 

@@ -58,16 +58,21 @@ def decided(claim, quantities, note="", need=(None, None)):
     return found
 
 
-def claim(name, where, sentence, rule, *readings):
+def claim(name, where, sentence, rule, *readings, finding=()):
     rule = rule if isinstance(rule, Rule) else Rule(rule)
-    return Claim(name, where, sentence, "> 0 & <1>", rule, measured, readings or (Reading(),))
+    ways = readings or (Reading(),)
+    return Claim(name, where, sentence, "> 0 & <1>", rule, measured, ways, finding)
 
 
 FASTER = above(0, "error, A − B")
+FOUND = ("B's error {is} below A's <error>",)
 TWO = Rule(above(0, "gain at first"), below(0, "gain at last"), parts=True)
 DECISIONS = [
     *decided(
-        claim("alpha/faster", "Section 1, Figure 2a", "A < B & all.", FASTER, Reading("", ALPHA)),
+        claim(
+            *("alpha/faster", "Section 1, Figure 2a", "A < B & all.", FASTER, Reading("", ALPHA)),
+            finding=FOUND,
+        ),
         [measured(mean(1.5))],
         "the end is near",
     ),
@@ -90,6 +95,7 @@ DECISIONS = [
             *("beta/two-ways", "Section 2, Figure 3", "It depends on how it is read.", FASTER),
             Reading("per step", BETA, stands="The caption counts steps."),
             Reading("per episode", BETA),
+            finding=FOUND,
         ),
         [measured(Mean(SEEDS)), measured(mean(3))],
         need=(24, 1200.0),

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from delightful.lab.cells import DEFAULT, SCALES, Cell, Plan, Point, Sweep
-from delightful.lab.config import canonical, require
+from delightful.lab.config import canonical, chosen, require, stated
 from delightful.lab.errors import LabError
 from delightful.paper import EXPERIMENTS
 from delightful.paper.bandit.config import ALIGN, TRAIN, AlignmentConfig, BanditConfig
@@ -248,3 +248,20 @@ def test_the_defaults_of_every_config_pass_its_own_check(config: type) -> None:
 def test_a_config_cannot_be_changed_in_place() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         BanditConfig().steps = 3  # type: ignore[misc]
+
+
+@dataclass(frozen=True)
+class Grown:
+    size: int = stated(1, "stated")
+    kind: str = chosen("plain", "a reason", added=True)
+
+    def check(self) -> None:
+        pass
+
+
+def test_a_field_that_was_added_leaves_the_ids_of_earlier_runs_as_they_were():
+    def key(config):
+        return Cell(ALIGN, config, 0, 1).key["config"]
+
+    assert key(Grown(size=3)) == {"size": 3}
+    assert key(Grown(size=3, kind="new")) == {"size": 3, "kind": "new"}

@@ -1,5 +1,6 @@
 """How far a run is, cells under way included."""
 
+import io
 import threading
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,14 +9,16 @@ import numpy as np
 import pytest
 
 from delightful.lab import cost, progress
+from delightful.lab.budget import Budget
 from delightful.lab.cells import Cell, Curves, Program
 from delightful.lab.progress import Outlook, run_missing
+from delightful.lab.runners import LocalRunner
 from delightful.lab.store import Store
 
 
 @dataclass(frozen=True)
 class Config:
-    method: str = "none"
+    method: str = "pg"
     name: int = 0
 
 
@@ -156,3 +159,36 @@ def test_cells_that_lack_nothing_but_their_end_take_no_time(tmp_path: Path) -> N
     program = replace(PROGRAM, share=f"{__name__}:all_of_it")
     outlook = Outlook([replace(CELLS[0], program=program)], Store(tmp_path), 2, 0.0)
     assert (outlook.done(), outlook.left()) == (1.0, "about 0 s left")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("10m", "40% of the budget spent, 1 cell finished, 6 min of 10 min left to spend, all"),
+        ("none", "25%, 1/4 cells, about 5 min left; all"),
+    ],
+)
+def test_within_a_budget_progress_is_what_is_spent_of_it(
+    tmp_path: Path, clock: list[float], text: str, line: str
+) -> None:
+    """How much all open claims could need says nothing about a run that ends before."""
+    budget, outlook = Budget(text), Outlook(CELLS, Store(tmp_path), 2, 200.0)
+    budget.decided = "all"
+    clock[0] = 0.4 * (600 - 30)  # the last report has its half minute
+    outlook.finished.add(CELLS[0].id)
+    budget.finished += 1
+    console = progress.Console(file=io.StringIO())
+    with progress._progress_bar(outlook, console, budget, LocalRunner(2)) as update:
+        assert update() == line
+
+
+@pytest.mark.parametrize(("text", "of_all"), [("10m", False), ("none", True)])
+def test_a_run_within_a_budget_speaks_of_no_total(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, of_all: bool
+) -> None:
+    told.set()
+    budget = Budget(text)
+    assert run_missing(CELLS, Store(tmp_path), 1, budget) == budget.finished == 4
+    first = capsys.readouterr().err.splitlines()[0]
+    assert ("4 cells to run" in first) == of_all
+    assert ("running on 1 processes, 0 cells done already; 9 min of" in first) != of_all

@@ -26,6 +26,7 @@ from sample_report import (
 from delightful.lab.cells import Plan
 from delightful.lab.config import choices
 from delightful.lab.decisions import decide_all, shown
+from delightful.lab.findings import finding
 from delightful.lab.report import write_report
 from delightful.lab.store import Store
 from delightful.lab.verdicts import VERDICTS, confidence_of
@@ -63,6 +64,13 @@ def test_it_opens_with_what_was_found(page):
     assert [h.inner_text().split("\n")[0] for h in cards.locator("h3 a").all()] == [*NAMES.values()]
     first, second, third = cards.all()
     assert "2 of 4 claims reproduced, 1 partly, 1 not reproduced; 1 not run." in first.inner_text()
+    assert first.locator(".findings li > span").all_inner_texts() == [
+        finding(DECISIONS[:1]),
+        "The paper: A < B & all.",
+    ]
+    assert finding(DECISIONS[:1]).startswith("B's error is below A's <error> (1.5 [1.47")
+    assert "Per step: it cannot be told yet whether B's error" in second.inner_text()
+    assert "Per episode: B's error is below A's <error> (3 [" in second.inner_text()
     assert first.locator("figcaption a").inner_text() == "Figure 2"
     links = [a.get_attribute("href") for a in first.locator(".lines a").all()]
     assert links == ["#alpha/faster", "#alpha/parts", "#alpha/exact"]  # none of an appendix

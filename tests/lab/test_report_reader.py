@@ -1,5 +1,7 @@
 """The report as a reader meets it: in a browser, offline, on a phone, and without JavaScript."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
@@ -23,6 +25,7 @@ from sample_report import (
 )
 
 from delightful.lab.experiment import Experiment, Reading
+from delightful.lab.hovering import MOST, Series
 from delightful.lab.report import page as whole_page
 from delightful.lab.report import write_report
 from delightful.lab.verdicts import VERDICTS, measured
@@ -284,9 +287,11 @@ def test_a_report_with_everything_run_loads_in_a_second_and_a_half(tmp_path, ope
     """As many claims, values and bytes of figures as with the whole paper run."""
     figures, claims, decisions = [], [], []
     noise = np.random.default_rng(0).random((26, 1320, 3))  # a PNG of 105 kB
+    points = [(i, i, f"{i}", f"{i / 7:.4g}", "0.1234 to 0.5678") for i in range(MOST // 2)]
     for i in range(45):
         one = figure(f"alpha/f{i}", f"Figure {i}", f"Title {i}", ALPHA)
-        figures.append(drawn(one, tmp_path / "figures", wide=True))
+        made = drawn(one, tmp_path / "figures", wide=True)
+        figures.append(dataclasses.replace(made, values=[Series("A", ("x", "y"), points)]))
         plt.imsave(figures[-1].files["png"], np.vstack([noise, np.ones((474, 1320, 3))]))
     for i in range(130):
         claims.append(claim(f"alpha/c{i}", f"Figure {i % 45}", "A.", FASTER, Reading("", ALPHA)))

@@ -116,7 +116,7 @@ def test_an_error_in_a_program_is_not_taken_for_a_killed_worker(tmp_path: Path) 
     store.prepare()
     broken = replace(cell, program=replace(cell.program, entry="math:hypot"))
     with pytest.raises(TypeError):
-        list(runners.run([broken, other], store, 2))
+        list(runners.LocalRunner(2).run([broken, other], store))
     assert store.state(broken) == "missing"
 
 

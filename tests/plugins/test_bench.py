@@ -4,7 +4,7 @@ from delightful.benchmarks import plugins
 
 
 def test_bench_plugins_measures_what_is_installed():
-    present = {sweep.name.partition("/")[2] for sweep in plugins.SWEEPS if not sweep.missing}
+    present = {sweep.name.partition("/")[2] for sweep in plugins.FRESH if not sweep.missing}
     if not present:
         pytest.skip("no framework is installed")
     figures = plugins.measure(rounds=2)

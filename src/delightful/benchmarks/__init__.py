@@ -1,6 +1,6 @@
 """Benchmarks: ratios measured side by side in one run."""
 
-BENCHMARKS = ("estimator", "mnist", "tokens", "plugins", "control")
+BENCHMARKS = ("estimator", "mnist", "tokens", "ray", "actor-learner", "plugins", "control")
 
 
 def verdict(bound: str, value: float, held: bool) -> str:

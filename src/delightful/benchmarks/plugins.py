@@ -17,7 +17,7 @@ import numpy as np
 
 from delightful.benchmarks.timing import alternating, median, shown
 from delightful.lab.errors import LabError
-from delightful.paper.stacks.sweep import SWEEPS
+from delightful.paper.stacks.sweep import FRESH
 from delightful.paper.stacks.train import quiet
 from delightful.plugins.gating import DelightConfig
 
@@ -28,7 +28,7 @@ Delight = DelightConfig | None
 
 def measure(rounds: int = 60) -> dict[str, Any]:
     """For each framework that is installed: delightful over plain, with a 95% interval."""
-    present = [sweep.name.partition("/")[2] for sweep in SWEEPS if not sweep.missing]
+    present = [sweep.name.partition("/")[2] for sweep in FRESH if not sweep.missing]
     if not present:
         raise LabError(
             "bench plugins needs a framework to measure in: "

@@ -49,6 +49,21 @@ _STORE = {
 _JSON = _option("--json", "print JSON", action="store_true")
 _OUT = _option("--out", "output folder (default: inside the store)", metavar="FOLDER")
 _WORKERS = _option("--workers", "processes (default: one per core)", type=int, metavar="N")
+_WHERE: Options = {
+    **_WORKERS,
+    **_option("--ray", "run on Ray: a cluster, or a local Ray", action="store_true"),
+    **_option(
+        "--ray-address",
+        "HOST:PORT of the cluster's head, or auto (default: $RAY_ADDRESS; without it, a local Ray "
+        "is started and stopped)",
+        metavar="ADDRESS",
+    ),
+    **_option(
+        "--dry-run",
+        "print what it would cost with so many --workers, and run nothing",
+        action="store_true",
+    ),
+}
 _SEED = _option("--seed", "(default: 0)", type=int, default=0, metavar="N")
 _IMPORT = _repeated(
     "--import",
@@ -60,6 +75,27 @@ _IMPORT = _repeated(
 _SET = _repeated(
     "--set", "FIELD=VALUE", "change a config field; `delightful list NAME` shows the fields"
 )
+_ACTORS: Options = {
+    "--actors": {"type": int, "metavar": "N", "help": "tokens: actors on Ray (default: 10)"},
+    "--ray-address": {
+        "metavar": "HOST:PORT",
+        "help": "tokens: of a Ray cluster (default: $RAY_ADDRESS, or a local Ray for the run)",
+    },
+    "--queue": {
+        "type": int,
+        "metavar": "N",
+        "help": "tokens: batches that wait for the learner; of more, the oldest is dropped "
+        "(default: those of one step)",
+    },
+    **_repeated(
+        "--slow-actor", "ACTOR=SPEED", "tokens: slow an actor down; 3=0.5 is actor 3 at half speed"
+    ),
+    "--actor-lag": {
+        "type": int,
+        "metavar": "N",
+        "help": "tokens: actors get parameters that are at least N versions old (default: 0)",
+    },
+}
 _PLAN: Options = {
     **_STORE,
     "--scale": {
@@ -75,6 +111,10 @@ _PLAN: Options = {
         f"use this method instead of the sweep's: one of {', '.join(METHODS)} or of --import, "
         "with options as in dg:temperature=2",
     ),
+    "--preset": {
+        "metavar": "NAME",
+        "help": "several config fields at once, before --set; `delightful list NAME` shows them",
+    },
     **_SET,
     **_IMPORT,
 }
@@ -91,14 +131,14 @@ COMMANDS = {
         "run what is missing",
         "experiments:run_sweeps",
         "delightful run bandit/training --scale smoke",
-        {**_names("experiments or sweeps"), **_PLAN, **_WORKERS},
+        {**_names("experiments or sweeps"), **_PLAN, **_WHERE},
         ("sweeps",),
     ),
     "figure": Command(
         "draw figures, running what they need",
         "experiments:draw_figures",
         "delightful figure bandit/curves --method pg --method dg:temperature=0.5",
-        {**_names("figures or experiments"), **_PLAN, **_WORKERS, **_OUT},
+        {**_names("figures or experiments"), **_PLAN, **_WHERE, **_OUT},
         ("figures",),
     ),
     "claims": Command(
@@ -131,22 +171,25 @@ COMMANDS = {
                 "then the appendices, then seeds for claims that are still open",
             },
             **_PLAN,
-            **_WORKERS,
+            **_WHERE,
             **_OUT,
         },
     ),
     "train": Command(
-        "train one agent on a control task",
-        "train:run",
+        "train one agent on a control task, or on Token Reversal with actors on Ray",
+        "training:run",
         "delightful train cheetah:run --steps 1e6 --seed 1",
         {
-            "task": {"help": "such as cheetah:run, or gym:Pendulum-v1"},
+            "task": {"help": "such as cheetah:run, gym:Pendulum-v1, or tokens:reverse-copy"},
             "--method": {
                 "default": "dg",
                 "metavar": "SPEC",
                 "help": f"one of {', '.join(METHODS)} or of --import (default: dg)",
             },
-            "--steps": {"default": "1e6", "help": "environment steps (default: 1e6)"},
+            "--steps": {
+                "help": "environment steps of control (default: 1e6), gradient steps of tokens "
+                "(default: 1000)"
+            },
             "--extend": {
                 "action": "store_true",
                 "help": "continue a finished run, to more --steps",
@@ -154,6 +197,7 @@ COMMANDS = {
             **_SEED,
             "--out": {"metavar": "FOLDER", "help": "folder of the run (default: one in runs/)"},
             "--render": {"metavar": "FILE.mp4", "help": "record a video of an episode at the end"},
+            **_ACTORS,
             **_SET,
             **_IMPORT,
         },

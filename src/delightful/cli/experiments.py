@@ -10,6 +10,7 @@ from rich.text import Text
 from delightful.cli import options as given
 from delightful.cli.printing import print_json, wrapped
 from delightful.lab.cells import Cell, Sweep
+from delightful.lab.cost import forecast
 from delightful.lab.decisions import Decision, counts, decide_all
 from delightful.lab.drawing import draw
 from delightful.lab.errors import LabError, unknown
@@ -39,12 +40,15 @@ def run_sweeps(options: Namespace) -> None:
     cells = given.runnable(sweeps, plan, store, options.names)
     if not cells:
         raise LabError(f"nothing of {' and '.join(options.names)} can run without these packages.")
-    run_missing(cells, store, given.workers_of(options))
+    if options.dry_run:
+        print(forecast(cells, store, given.workers_of(options)))
+        return
+    with given.runner_of(options) as runner:
+        run_missing(cells, store, runner)
 
 
 def draw_figures(options: Namespace) -> None:
     store, plan = given.store_of(options), given.plan_of(options)
-    workers = given.workers_of(options)
     figures: list[Figure] = given.pick(options.names, "figures", "figure")
     folder = Path(options.out) if options.out else store.path / "figures"
     plans = {f.id: plan_for(f.sweep, store, plan, options.scale) for f in figures}
@@ -57,8 +61,12 @@ def draw_figures(options: Namespace) -> None:
             chosen.append(figure)
             if sweep and not (sweep.in_part and usable(sweep, its_plan, store)):
                 cells += sweep.cells(its_plan)
-    if cells:
-        run_missing(cells, store, workers)
+    if options.dry_run:
+        print(forecast(cells, store, given.workers_of(options)))
+        return
+    with given.runner_of(options) as runner:
+        if cells:
+            run_missing(cells, store, runner)
     for figure in chosen:
         files = draw(figure, store, plans[figure.id], folder, plan).files.values()
         print(f"{figure.number}: {figure.title}", *(f"  {path}" for path in files), sep="\n")
@@ -118,7 +126,8 @@ def print_claims(decisions: list[Decision], explain: bool = False) -> None:
 
 
 def bench(options: Namespace) -> None:
-    benchmark = importlib.import_module(f"delightful.benchmarks.{options.benchmark}")
+    module = options.benchmark.replace("-", "_")
+    benchmark = importlib.import_module(f"delightful.benchmarks.{module}")
     figures = benchmark.measure()
     if options.json:
         print_json(figures)

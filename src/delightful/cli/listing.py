@@ -100,6 +100,10 @@ def _experiment(experiment: Experiment) -> Facts:
         "figures": [figure.id for figure in experiment.figures],
         "claims": [claim.id for claim in experiment.claims],
         "remarks": list(experiment.remarks),
+        "presets": [
+            f"{name}: {' '.join(f'{field}={value}' for field, value in fields.items())}"
+            for name, fields in experiment.presets.items()
+        ],
         "command": f"delightful reproduce {experiment.name}",
         "configs": list(map(_config, experiment.configs)),
     }
@@ -154,6 +158,7 @@ def _config(config: type) -> Facts:
         {"field": field.name, "default": field.default, "source": source, "because": because}
         for field in dataclasses.fields(config)
         for source, because in field.metadata.items()
+        if source != "added"
     ]
     return {"config": config.__name__, "about": config.__doc__, "fields": fields}
 

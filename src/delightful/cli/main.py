@@ -94,4 +94,7 @@ def _run(options: argparse.Namespace) -> None:
 
 def _is_alone(options: argparse.Namespace) -> bool:
     """Whether it is one control run, with two threads; sweeps have one process per core."""
-    return options.command == "train" or getattr(options, "benchmark", None) == "control"
+    control = not getattr(options, "task", "").startswith("tokens:")
+    return (options.command == "train" and control) or (
+        getattr(options, "benchmark", None) == "control"
+    )

@@ -1,16 +1,18 @@
 """What the options and names of a command line mean."""
 
+import contextlib
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from delightful.lab.cells import Cell, Plan, Sweep
 from delightful.lab.errors import LabError, unknown
 from delightful.lab.experiment import Experiment
-from delightful.lab.runners import cores
+from delightful.lab.runners import LocalRunner, Runner, cores
+from delightful.lab.runners.ray import RayRunner
 from delightful.lab.selection import usable
 from delightful.lab.store import Store
 from delightful.paper import EXPERIMENTS
@@ -44,7 +46,18 @@ def plan_of(options: Namespace) -> Plan:
         except ValueError as error:
             raise LabError(f"{error}.") from None
     methods, imports = tuple(options.method), tuple(options.imports)
-    return Plan(options.scale or "quick", options.seeds, methods, changes_of(options), imports)
+    changes = _preset(options.preset) | changes_of(options)
+    return Plan(options.scale or "quick", options.seeds, methods, changes, imports)
+
+
+def _preset(name: str | None) -> dict[str, str]:
+    """The fields and values of --preset, as --set would give them."""
+    presets = {name: fields for e in EXPERIMENTS.values() for name, fields in e.presets.items()}
+    if name is None:
+        return {}
+    if name not in presets:
+        raise unknown("preset", name, presets)
+    return {field: str(value).lower() for field, value in presets[name].items()}
 
 
 def workers_of(options: Namespace) -> int:
@@ -53,6 +66,19 @@ def workers_of(options: Namespace) -> int:
     if workers < 1:
         raise LabError(f"--workers must be at least 1, got {workers}.")
     return workers
+
+
+@contextlib.contextmanager
+def runner_of(options: Namespace) -> Iterator[Runner]:
+    """The runner of --workers, --ray and --ray-address; what it started is stopped at the end."""
+    workers = workers_of(options)
+    if options.ray:
+        with RayRunner(options.ray_address, options.workers) as runner:
+            yield runner
+    elif options.ray_address:
+        raise LabError("--ray-address says which Ray runs the cells: give it together with --ray.")
+    else:
+        yield LocalRunner(workers)
 
 
 def experiments(names: Iterable[str]) -> list[Experiment]:

@@ -10,11 +10,13 @@ from rich.table import Table
 from delightful.cli import options as given
 from delightful.lab.budget import Budget, first_cells, next_cells
 from delightful.lab.cells import Cell, Plan, Sweep
+from delightful.lab.cost import forecast
 from delightful.lab.decisions import Decision, counts
 from delightful.lab.errors import LabError
 from delightful.lab.experiment import Experiment
 from delightful.lab.progress import run_missing
 from delightful.lab.reporter import Reporter
+from delightful.lab.runners import Runner
 from delightful.lab.store import Store
 from delightful.lab.verdicts import VERDICTS
 from delightful.paper import TITLE
@@ -32,14 +34,19 @@ def run(options: Namespace) -> None:
             raise LabError("--budget chooses scales and seeds itself: give it without the others.")
         sweeps = [sweep for experiment in experiments for sweep in experiment.sweeps]
         cells = given.runnable(sweeps, plan, store, options.names)
+        if options.dry_run:
+            print(forecast(cells, store, given.workers_of(options)))
+            return
         reporter = Reporter(experiments, _of_its_own(store), plan, plan.scale, folder, TITLE)
-        with reporter.while_running(_decided):
-            run_missing(cells, store, given.workers_of(options), broken=broken)
+        with given.runner_of(options) as runner, reporter.while_running(_decided):
+            run_missing(cells, store, runner, broken=broken)
         decisions = reporter.write()
     else:
+        if options.dry_run:
+            raise LabError("a budget is spent whole: --dry-run needs --scale or --seeds.")
         budget = Budget(DEFAULT_BUDGET if options.budget is None else options.budget)
-        workers = given.workers_of(options)
-        decisions = within(budget, experiments, store, plan, folder, workers, broken)
+        with given.runner_of(options) as runner:
+            decisions = within(budget, experiments, store, plan, folder, runner, broken)
     summarise(experiments, decisions)
     print(f"report: {folder / 'report.html'}")
     if broken:
@@ -52,7 +59,7 @@ def within(
     store: Store,
     plan: Plan,
     folder: Path,
-    workers: int,
+    runner: Runner,
     broken: list[Cell],
 ) -> list[Decision]:
     """Spend a budget: what every figure needs first, then what decides the claims still open."""
@@ -68,7 +75,7 @@ def within(
     cells = first_cells(experiments, plan, can_run)
     try:
         with reporter.while_running(words):
-            run_missing(cells, store, workers, budget, broken)
+            run_missing(cells, store, runner, budget, broken)
         while True:
             decisions = reporter.write()
             words(decisions)
@@ -76,7 +83,7 @@ def within(
             if budget.spent or not cells:
                 return decisions
             with reporter.while_running(words):
-                ran = run_missing(cells, store, workers, budget, broken)
+                ran = run_missing(cells, store, runner, budget, broken)
             if not ran:  # nothing that fits into what is left
                 return decisions
     except LabError:  # stopped: the page must not say that a run is on

@@ -28,8 +28,8 @@ from delightful.agents.control import rendering, training
 from delightful.agents.control.checkpoints import read_entry
 from delightful.agents.control.config import EVALUATED_EVERY, ControlConfig
 from delightful.agents.control.policy import Policy, policy_bytes
-from delightful.agents.control.tensorboard import TensorBoard
 from delightful.agents.control.training import Record
+from delightful.agents.tensorboard import TensorBoard
 from delightful.cli.options import changes_of
 from delightful.lab.config import canonical, change, whole_number
 from delightful.lab.errors import LabError, install

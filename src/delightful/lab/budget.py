@@ -38,6 +38,12 @@ class Budget:
         self._reserved = 0.0 if text == "none" else min(30.0, 0.05 * self.seconds)
         self._start = time.monotonic()
         self.decided = ""  # how many claims are, in words
+        self.finished = 0  # cells, over all that was run within it
+
+    @property
+    def finite(self) -> bool:
+        """Whether it ends."""
+        return math.isfinite(self.seconds)
 
     @property
     def left(self) -> float:
@@ -49,8 +55,13 @@ class Budget:
         """Whether nothing is left."""
         return self.left <= 0
 
+    @property
+    def share(self) -> float:
+        """The part of a finite budget that is spent, from 0 to 1."""
+        return 1 - max(0.0, self.left) / (self.seconds - self._reserved)
+
     def __str__(self) -> str:
-        if math.isinf(self.seconds):
+        if not self.finite:
             return self.decided or "no budget"
         spent = f"{duration(max(0.0, self.left))} of {duration(self.seconds)} left to spend"
         return f"{spent}, {self.decided}" if self.decided else spent

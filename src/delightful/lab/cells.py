@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from delightful.lab.config import Config, canonical, change, has_method
+from delightful.lab.config import Config, canonical, change, has_method, identity
 from delightful.lab.errors import LabError, install, unknown
 
 SCALES = ("smoke", "brief", "quick", "paper")
@@ -44,6 +44,7 @@ class Program:
     seconds: Callable[[Any], float]  # config -> seconds per seed, for estimates
     prepare: str = ""  # "module:function" to be called once before any cell runs
     share: str = ""  # if it can resume, such a function (config, seeds, folder) -> share done
+    data: str = ""  # "module:name" of the DataSet that all cells read
 
 
 def named(entry: str) -> Callable[..., Any]:
@@ -64,6 +65,7 @@ class Cell:
     # Its purpose in the sweep, as in Point; not part of its key.
     role: str = field(default="main", compare=False)
     varied: tuple[str, ...] = field(default=(DEFAULT,), compare=False)
+    needs: tuple[str, ...] = field(default=(), compare=False)  # packages, as in Sweep
 
     @cached_property
     def key(self) -> dict[str, Any]:
@@ -71,7 +73,7 @@ class Cell:
         return {
             "program": self.program.name,
             "version": self.program.version,
-            "config": dataclasses.asdict(self.config),
+            "config": identity(self.config),
             "first_seed": self.first_seed,
             "seeds": self.seeds,
         }
@@ -205,7 +207,15 @@ class Sweep:
             raise LabError(f"{error}.") from None
         total = plan.seeds or self.seeds[scale]
         return [
-            Cell(program, config, first, min(program.block, total - first), role, tuple(varied))
+            Cell(
+                program,
+                config,
+                first,
+                min(program.block, total - first),
+                role,
+                tuple(varied),
+                self.needs,
+            )
             for (program, config, role), varied in found.items()
             for first in range(0, total, program.block)
         ]

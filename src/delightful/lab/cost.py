@@ -1,18 +1,22 @@
 """How long a run will take on this machine, estimated before it starts.
 
 The estimate uses the times of stored cells of the same program. Where there are none, the
-program's time on the reference machine is scaled by a short speed test.
+program's time on the reference machine is scaled by a short speed test. Cells that differ in floats
+and seeds alone share a compiled program, which takes its time once.
 """
 
 import functools
-import statistics
+import heapq
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 
 from delightful.lab.cells import Cell
+from delightful.lab.compiling import separate
+from delightful.lab.config import has_method
+from delightful.lab.duration import duration
 from delightful.lab.store import Store
 
 _REFERENCE_SPEED_TEST = 0.0042  # seconds of `_speed_test` on the reference machine (x86-64)
@@ -24,10 +28,50 @@ def estimate(
 ) -> tuple[float, str]:
     """Seconds for what is left of some cells, and what the estimate is based on."""
     speed = Speed(done, store)
-    total = sum(map(speed.seconds, to_run))
+    total = speed.total(to_run)
     known = all(cell.program.name in speed.measured for cell in to_run)
     source = "from cells timed here" if known else "from a reference machine and a speed test"
     return _START + total / max(1, min(workers, len(to_run))), source
+
+
+def forecast(cells: Sequence[Cell], store: Store, workers: int) -> str:
+    """What running some cells would cost, in lines of text.
+
+    Args:
+        cells: What would be run, as far as it has not been.
+        store: Where finished cells are.
+        workers: How many cells would run at a time.
+
+    Returns:
+        The number of cells, core-hours, wall-clock time, and the longest cell.
+    """
+    cells = list({cell.id: cell for cell in cells}.values())
+    done = [cell for cell in cells if store.state(cell) == "done"]
+    to_run = [cell for cell in cells if cell not in set(done)]
+    if not to_run:
+        return f"{len(done)} cells are done already; nothing to run."
+    speed = Speed(done, store)
+    seconds = {cell: speed.seconds(cell) for cell in to_run}
+    longest = max(to_run, key=seconds.__getitem__)
+    source = estimate(to_run, done, store, workers)[1]
+    return "\n".join(
+        (
+            f"{len(to_run)} cells to run, {len(done)} done already ({source})",
+            f"  work: {sum(seconds.values()) / 3600:.3g} core-hours",
+            f"  wall-clock: about {duration(_START + makespan(seconds.values(), workers))} "
+            f"on {workers} workers of one core each, long cells first",
+            f"  longest cell: {longest}, about {duration(seconds[longest])}, "
+            "which no number of workers makes shorter",
+        )
+    )
+
+
+def makespan(seconds: Iterable[float], workers: int) -> float:
+    """When the last of some jobs ends, if each worker takes the longest job that is left."""
+    ends = [0.0] * workers
+    for job in sorted(seconds, reverse=True):
+        heapq.heapreplace(ends, ends[0] + job)
+    return max(ends)
 
 
 class Speed:
@@ -35,16 +79,31 @@ class Speed:
 
     def __init__(self, done: Iterable[Cell], store: Store) -> None:
         self._store = store
-        ratios = defaultdict(list)  # of the time here to that on the reference machine
+        self._compiled: set[Hashable] = set()
+        here, there = defaultdict[str, float](float), defaultdict[str, float](float)
         for cell in done:
             if entry := store.entry(cell):
-                ratios[cell.program.name].append(entry["seconds"] / guess(cell))
-        self.measured = {name: statistics.median(values) for name, values in ratios.items()}
+                here[cell.program.name] += entry["seconds"]
+                there[cell.program.name] += self._guess(cell)
+                self._compiled.add(_compiled(cell))
+        self.measured = {name: here[name] / there[name] for name in here}
 
     def seconds(self, cell: Cell) -> float:
         """Seconds of one core for what is left of a cell."""
         factor = self.measured.get(cell.program.name) or _speed_factor()
-        return (1 - cell.share(self._store.unfinished(cell))) * guess(cell) * factor
+        return (1 - cell.share(self._store.unfinished(cell))) * self._guess(cell) * factor
+
+    def total(self, cells: Iterable[Cell]) -> float:
+        """Seconds of one core for what is left of several cells, each program compiled once."""
+        before, seconds = set(self._compiled), 0.0
+        for cell in cells:
+            seconds += self.seconds(cell)
+            self._compiled.add(_compiled(cell))
+        self._compiled = before
+        return seconds
+
+    def _guess(self, cell: Cell) -> float:
+        return guess(cell) - (cell.program.start if _compiled(cell) in self._compiled else 0.0)
 
 
 @functools.cache
@@ -53,8 +112,17 @@ def _speed_factor() -> float:
     return _speed_test() / _REFERENCE_SPEED_TEST
 
 
+def _compiled(cell: Cell) -> Hashable:
+    """What cells have in common that share a compiled program."""
+    config = cell.config
+    if not has_method(config):
+        return cell.program.name, config
+    static, fixed, *_ = separate(config)
+    return cell.program.name, static, fixed
+
+
 def guess(cell: Cell) -> float:
-    """Seconds for a whole cell on the reference machine."""
+    """Seconds for a whole cell on the reference machine, compiling included."""
     return cell.program.start + cell.program.seconds(cell.config) * cell.seeds
 
 

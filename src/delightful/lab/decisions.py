@@ -104,12 +104,12 @@ class Decision:
         }
 
 
-def shown(outcome: Outcome) -> str:
+def shown(outcome: Outcome, digits: int = 4) -> str:
     """A value and its interval, as text."""
     estimate = outcome.estimate
-    if estimate.low == estimate.value == estimate.high:
-        return short(estimate.value)
-    return f"{short(estimate.value)} [{short(estimate.low)}, {short(estimate.high)}]"
+    value, low, high = (short(x, digits) for x in (estimate.value, estimate.low, estimate.high))
+    exact = estimate.low == estimate.value == estimate.high
+    return value if exact else f"{value} [{low}, {high}]"
 
 
 def short(value: float, digits: int = 4) -> str:
@@ -211,7 +211,7 @@ def _with_cost(decision: Decision, needed: int, store: Store) -> Decision:
     cells = whole_blocks(decision, needed)
     done = [cell for cell in cells if store.state(cell) == "done"]
     speed = cost.Speed(done, store)
-    seconds = sum(speed.seconds(cell) for cell in cells if cell not in done)
+    seconds = speed.total(cell for cell in cells if cell not in done)
     return replace(decision, needed=needed, seconds=seconds)
 
 

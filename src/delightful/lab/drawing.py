@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from delightful.lab import style
 from delightful.lab.cells import Plan
 from delightful.lab.errors import LabError
 from delightful.lab.experiment import Figure, command
+from delightful.lab.hovering import Series
 from delightful.lab.selection import table_of
 from delightful.lab.store import Store, cannot_write, write_whole
 from delightful.lab.verdicts import NotMeasuredError
@@ -22,12 +24,13 @@ class NothingToDrawError(LabError):
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure's files, by suffix, and the SHA-256 of the numbers behind it."""
+    """A figure's files, by suffix, the SHA-256 of the numbers behind it, and what it shows."""
 
     figure: Figure
     plan: Plan
     files: dict[str, Path]
     sha256: str
+    values: Sequence[Series] = ()  # with their places in the picture
 
     @property
     def command(self) -> str:
@@ -57,7 +60,7 @@ def draw(
             raise NothingToDrawError(f"figure {figure.id} cannot be drawn: {error}.") from None
         if changes := _changes(change):
             style.subtitle(drawing.figure, f"changed: {' · '.join(changes)}")
-        png, svg = style.images(drawing.figure)
+        png, svg, values = style.images(drawing.figure)
     if drawing.numbers.is_empty():
         raise NothingToDrawError(
             f"figure {figure.id} has nothing to draw in these runs: none is of what it compares."
@@ -71,7 +74,7 @@ def draw(
             write_whole(files[suffix], data)
     except OSError as error:
         raise cannot_write(folder, error) from None
-    return Drawn(figure, plan, files, hashlib.sha256(numbers).hexdigest())
+    return Drawn(figure, plan, files, hashlib.sha256(numbers).hexdigest(), values)
 
 
 def _changes(plan: Plan) -> list[str]:

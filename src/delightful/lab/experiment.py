@@ -1,6 +1,6 @@
 """Experiments, figures and claims: what the lab is given to run, draw and check."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -61,6 +61,14 @@ class Claim:
     rule: Rule
     check: Check  # check(table) -> Measurement; check() if there is no sweep
     readings: tuple[Reading, ...] = (Reading(),)  # the first stands for the paper
+    finding: tuple[str, ...] = ()  # for the rule's criteria, what is said if they hold
+
+    def __post_init__(self) -> None:
+        if len(self.finding) > len(self.rule.criteria):
+            raise ValueError(f"{self.id} has findings for more criteria than its rule has")
+        for words in self.finding:
+            if words and words.count("{is}") != 1:
+                raise ValueError(f'a finding says "{{is}}" once, in place of its verb: {words!r}')
 
     @property
     def sweep(self) -> Sweep | None:
@@ -133,6 +141,7 @@ class ClaimBook(Book[Claim]):
         rule: Rule | Criterion,
         sweep: Sweep | None = None,
         readings: Sequence[Reading] = (),
+        finding: str | Sequence[str] = (),
         name: str = "",
     ) -> Callable[[Check], Check]:
         """Decorate the check of a claim, whose docstring begins with the claim's sentence.
@@ -144,6 +153,9 @@ class ClaimBook(Book[Claim]):
             sweep: The runs that it is checked on; None if it is exact.
             readings: In place of `sweep`, if the paper can be read in several ways; the one that
                 stands for the paper first.
+            finding: For a claim that the report opens with: a statement for each of the rule's
+                criteria, true where that holds, with "{is}" for its verb and "{case}" where it
+                speaks of a case; see `lab.findings`. Without it the report does not open with it.
             name: Of the claim; by default the function's, with hyphens.
 
         Returns:
@@ -151,10 +163,11 @@ class ClaimBook(Book[Claim]):
         """
         ways = tuple(readings) or (Reading(sweep=sweep),)
         rule = Rule(rule) if isinstance(rule, Criterion) else rule
+        words = (finding,) if isinstance(finding, str) else tuple(finding)
 
         def register(check: Check) -> Check:
-            sentence = _first_paragraph(check)
-            self.append(Claim(self._id(check, name), where, sentence, paper, rule, check, ways))
+            ours, sentence = self._id(check, name), _first_paragraph(check)
+            self.append(Claim(ours, where, sentence, paper, rule, check, ways, words))
             return check
 
         return register
@@ -170,6 +183,7 @@ class Experiment:
     figures: Sequence[Figure] = ()
     claims: Sequence[Claim] = ()
     remarks: Sequence[str] = field(default=())  # choices that no config field holds
+    presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # named config fields
 
 
 def command(verb: str, target: str, plan: Plan) -> str:

@@ -1,14 +1,25 @@
 """Modules of the user's own, imported for the methods that they register."""
 
+import importlib.abc
 import importlib.util
 import sys
 import traceback
 from pathlib import Path
+from types import CodeType
+from typing import NamedTuple
 
 from delightful.lab.errors import LabError
 
-LOADED: list[str] = []
-"""What has been loaded, in a form that worker processes can load too."""
+
+class Module(NamedTuple):
+    """What has been loaded, in a form that other processes can load too."""
+
+    name: str  # of a module, or the path of a file
+    source: str | None = None  # of a file, which another machine does not have
+
+
+LOADED: list[Module] = []
+"""What has been loaded."""
 
 
 def load(name: str) -> None:
@@ -29,22 +40,50 @@ def load(name: str) -> None:
         LOADED.append(found)
 
 
-def _load(name: str) -> str:
+def load_again(module: Module) -> None:
+    """Load in another process what was loaded in the first."""
+    if module.source is None:
+        load(module.name)
+    else:
+        _run(Path(module.name), module.source)
+
+
+def _load(name: str) -> Module:
     file = Path(name)
     if file.suffix != ".py":
         try:
-            return importlib.import_module(name).__name__
+            return Module(importlib.import_module(name).__name__)
         except ModuleNotFoundError as error:
             file = Path(f"{name}.py")
             if error.name is None or not f"{name}.".startswith(f"{error.name}."):
                 raise  # it is there, and something that it imports is not
     if not file.is_file():
         raise LabError(f"--import takes a module or a file of Python, and {name} is neither.")
+    source = importlib.util.decode_source(file.read_bytes())
+    _run(file.resolve(), source)
+    return Module(str(file.resolve()), source)
+
+
+class _Source(importlib.abc.InspectLoader):
+    """Loads a file of Python from its text, which tracebacks show."""
+
+    def __init__(self, path: Path, source: str) -> None:
+        self._path, self._source = path, source
+
+    def get_source(self, _: str) -> str:
+        return self._source
+
+    def get_code(self, _: str) -> CodeType:
+        return self.source_to_code(self._source, str(self._path))
+
+
+def _run(path: Path, source: str) -> None:
     # Under a name that no other module has, whatever the file is called.
-    spec = importlib.util.spec_from_file_location(f"imported_{file.stem}", file.resolve())
+    name = f"imported_{path.stem}"
+    spec = importlib.util.spec_from_loader(name, _Source(path, source), origin=str(path))
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    module.__file__ = str(path)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
-    return str(file.resolve())

@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from delightful.lab import cost, runners
+from delightful.lab import cost
 from delightful.lab.budget import Budget
-from delightful.lab.cells import Cell, named
+from delightful.lab.cells import Cell
 from delightful.lab.duration import duration
 from delightful.lab.errors import BrokenRunError, LabError
+from delightful.lab.runners import LocalRunner, Runner
 from delightful.lab.store import Store
 
 BETWEEN_UPDATES, BETWEEN_LINES = 1.0, 60.0  # seconds; lines where there is no terminal
@@ -22,15 +23,17 @@ BETWEEN_UPDATES, BETWEEN_LINES = 1.0, 60.0  # seconds; lines where there is no t
 def run_missing(
     cells: Sequence[Cell],
     store: Store,
-    workers: int,
+    runner: Runner | int,
     budget: Budget | None = None,
     broken: list[Cell] | None = None,
 ) -> int:
     """Run the cells that are missing or damaged, with progress on stderr; how many were run.
 
-    With a budget, cells run in the order given, and only those that it allows. Cells that fail are
-    named and added to `broken`; without it, they are an error once the others have run.
+    The runner may be given as a number of local processes. With a budget, cells run in the order
+    given, and only those that it allows. Cells that fail are named and added to `broken`; without
+    it, they are an error once the others have run.
     """
+    runner = LocalRunner(runner) if isinstance(runner, int) else runner
     console = Console(stderr=True, highlight=False, soft_wrap=True, markup=False)
     cells = list({cell.id: cell for cell in cells}.values())
     states = {cell.id: store.state(cell) for cell in cells}
@@ -47,18 +50,20 @@ def run_missing(
         console.print(f"{len(done)} cells are done already; nothing to run.")
         return 0
     store.prepare()
-    for prepare in {cell.program.prepare for cell in to_run} - {""}:
-        named(prepare)()
-    seconds, source = cost.estimate(to_run, done, store, workers)
-    console.print(
-        f"{len(to_run)} cells to run, {len(done)} done already: about {duration(seconds)} "
-        f"on {min(workers, len(to_run))} processes ({source})"
-        + ("" if budget is None else f"; {budget}")
-    )
-    store.log("start", cells=len(to_run), workers=workers, estimate=round(seconds, 1))
-    outlook = Outlook(to_run, store, min(workers, len(to_run)), seconds)
+    runner.prepare(to_run)
+    seconds, source = cost.estimate(to_run, done, store, runner.slots)
+    place = f"on {runner.place(len(to_run))}"
+    if budget and budget.finite:  # it ends long before all that open claims could need is run
+        console.print(f"running {place}, {len(done)} cells done already; {budget}")
+    else:
+        console.print(
+            f"{len(to_run)} cells to run, {len(done)} done already: about {duration(seconds)} "
+            f"{place} ({source})" + (f"; {budget}" if budget else "")
+        )
+    store.log("start", cells=len(to_run), workers=runner.slots, estimate=round(seconds, 1))
+    outlook = Outlook(to_run, store, min(runner.slots, len(to_run)), seconds)
     allowed = budget.affordable(to_run, done, store, outlook.skip) if budget else to_run
-    ran = _run(allowed, outlook, store, min(workers, len(to_run)), console, budget, broken)
+    ran = _run(allowed, outlook, store, runner, console, budget, broken)
     store.log("end", cells=ran)
     return ran
 
@@ -67,16 +72,18 @@ def _run(
     cells: Iterable[Cell],
     outlook: "Outlook",
     store: Store,
-    workers: int,
+    runner: Runner,
     console: Console,
     budget: Budget | None,
     failed: list[Cell] | None,
 ) -> int:
     broken: list[Cell] = []
     try:
-        with _progress_bar(outlook, console, budget) as update:
-            for cell, outcome in runners.run(cells, store, workers):
+        with _progress_bar(outlook, console, budget, runner) as update:
+            for cell, outcome in runner.run(cells, store):
                 outlook.finished.add(cell.id)
+                if budget:
+                    budget.finished += 1
                 if isinstance(outcome, BrokenRunError):
                     broken.append(cell)
                     console.print(f"{cell}: {outcome}")
@@ -84,8 +91,9 @@ def _run(
     except KeyboardInterrupt:
         finished = len(outlook.finished) - len(broken)
         store.log("stopped", finished=finished)
+        total = "" if budget and budget.finite else f" of {outlook.total}"
         raise LabError(
-            f"stopped: {finished} of {outlook.total} cells were finished and are kept; "
+            f"stopped: {finished}{total} cells were finished and are kept; "
             "give the same command again to resume."
         ) from None
     if failed is not None:
@@ -103,11 +111,13 @@ def _run(
 
 @contextlib.contextmanager
 def _progress_bar(
-    outlook: "Outlook", console: Console, budget: Budget | None
+    outlook: "Outlook", console: Console, budget: Budget | None, runner: Runner
 ) -> Iterator[Callable[[], str]]:
-    """A bar on a terminal, or else a line now and then; what updates it at once."""
+    """A bar on a terminal, or else a line now and then; what updates it at once.
+
+    Of a finite budget they show how much is spent; else how much of the work is done.
+    """
     columns = (
-        TextColumn("cells"),
         BarColumn(),
         TextColumn("{task.fields[count]}"),
         TimeElapsedColumn(),
@@ -116,13 +126,14 @@ def _progress_bar(
     over = threading.Event()
     try:
         with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-            task = bar.add_task("", total=1.0, count=outlook.count, left=outlook.left())
+            task = bar.add_task("", total=1.0, count="", left="")
 
             def update() -> str:
-                done, count, left = outlook.done(), outlook.count, outlook.left()
-                left = left if budget is None else f"{left}; {budget}"
+                done, count, left = _now(outlook, budget)
+                left = "; ".join(filter(None, (left, runner.status())))
                 bar.update(task, completed=done, count=count, left=left)
-                return f"{done:.0%}, {count} cells, {left}"
+                spent = " of the budget spent" if budget and budget.finite else ""
+                return f"{done:.0%}{spent}, {count}, {left}"
 
             def report() -> None:
                 """In a thread of its own, since a cell may take hours."""
@@ -131,10 +142,20 @@ def _progress_bar(
                     if not console.is_terminal:
                         console.print(line)
 
+            update()
             threading.Thread(target=report, daemon=True).start()
             yield update
     finally:
         over.set()
+
+
+def _now(outlook: "Outlook", budget: Budget | None) -> tuple[float, str, str]:
+    """The share that the bar shows, the cells, and what is left, in words."""
+    if budget and budget.finite:
+        count = f"{budget.finished} cell{'' if budget.finished == 1 else 's'} finished"
+        return budget.share, count, str(budget)
+    left = f"{outlook.left()}; {budget}" if budget else outlook.left()
+    return outlook.done(), f"{outlook.count} cells", left
 
 
 class Outlook:

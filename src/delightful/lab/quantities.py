@@ -34,6 +34,7 @@ class Mean:
     """The mean over seeds."""
 
     scores: Scores
+    sides: tuple[float, float] | None = None  # the two means that it is the difference of
 
     @property
     def seeds(self) -> int:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from delightful.lab.decisions import Decision, counts, shown
 from delightful.lab.duration import duration
+from delightful.lab.findings import findings
 from delightful.lab.verdicts import VERDICTS, Outcome, headline
 
 LEGEND = "; ".join(f"{verdict}: {meaning}" for verdict, meaning in VERDICTS.items())
@@ -87,11 +88,13 @@ def claim_paragraphs(decision: Decision, explain: bool = False) -> list[tuple[st
 
 
 def claims_markdown(decisions: Sequence[Decision]) -> str:
-    """The claims as a Markdown table, as the docs show it, with the legend of verdicts."""
+    """What was found, and the claims as a Markdown table with the legend of verdicts."""
     found_ = ", ".join(f"{n} {verdict}" for verdict, n in counts(decisions).items())
+    sentences = [f"- {_escaped(text)}" for text in findings(decisions).values()]
     lines = [
         f"Under the readings that stand for the paper: {found_}.",
         "",
+        *([*sentences, ""] if sentences else []),
         LEGEND + ".",
         "",
         "| the paper says | paper | here | verdict | rule | runs | command |",
@@ -101,6 +104,10 @@ def claims_markdown(decisions: Sequence[Decision]) -> str:
         claim = decision.claim
         cells = [f"{claim.sentence} ({claim.where})", claim.paper, found(decision)]
         cells += [decision.verdict, claim.rule.words, basis(decision)]
-        texts = [cell.replace("|", "\\|").replace("*", "\\*") for cell in cells]
-        lines.append(f"| {' | '.join(texts)} | `{decision.command}` |")
+        lines.append(f"| {' | '.join(map(_escaped, cells))} | `{decision.command}` |")
     return "\n".join(lines) + "\n"
+
+
+def _escaped(text: str) -> str:
+    """Text that Markdown takes as it is."""
+    return text.replace("|", "\\|").replace("*", "\\*")

@@ -4,21 +4,24 @@
     cells/<id>.json      the entry: the cell's key, the file's SHA-256, how long it took, a seal
     unfinished/<id>/     the checkpoints of a cell that can be resumed, until it is finished
     events.jsonl         what happened, one line each
+    .id                  random text, by which another machine knows that it sees this store
 
 Files are written under a temporary name, synced and renamed, the entry last: a cell without a
 sound entry does not exist, and is run again. A damaged file is named and never read as data.
 """
 
 import contextlib
+import dataclasses
 import errno
 import hashlib
 import io
 import json
 import os
 import time
+import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import polars as pl
@@ -71,6 +74,14 @@ class Store:
                 with contextlib.suppress(FileNotFoundError):  # or renamed by one at work
                     if time.time() - left_over.stat().st_mtime > 3600:
                         left_over.unlink()
+
+    def identity(self) -> tuple[Path, str]:
+        """A file with text that no other store has, by which a machine knows that it sees it."""
+        path = self.path.absolute() / ".id"
+        with writing(path):
+            if not path.exists():
+                write_whole(path, uuid.uuid4().hex.encode())
+            return path, path.read_text()
 
     def unfinished(self, cell: Cell) -> Path:
         """The folder of the cell's checkpoints."""
@@ -159,11 +170,15 @@ class Store:
 
     def write(self, cell: Cell, curves: Curves, seconds: float) -> None:
         """Store a finished cell, with the seconds that it took."""
-        data = to_parquet(to_table(cell, curves))
+        table = to_table(cell, curves)
+        self.write_parquet(cell, to_parquet(table), table.height, seconds)
+
+    def write_parquet(self, cell: Cell, data: bytes, rows: int, seconds: float) -> None:
+        """Store a finished cell as the bytes of its Parquet file, which has so many rows."""
         entry = {
             "key": cell.key,
             "sha256": hashlib.sha256(data).hexdigest(),
-            "rows": int(np.size(curves["step"])) * cell.seeds,
+            "rows": rows,
             "seconds": round(seconds, 4),
         }
         with writing(self.path):
@@ -181,7 +196,7 @@ class Store:
             part = self.read(cell)
             if part is None:
                 return None
-            config = cell.key["config"]
+            config = dataclasses.asdict(cell.config)
             part = part.rename({n: f"measured_{n}" for n in config if n in part.columns})
             columns = {name: pl.lit(value) for name, value in config.items()}
             columns |= {"role": pl.lit(cell.role), "varied": pl.lit(" ".join(cell.varied))}
@@ -190,7 +205,13 @@ class Store:
 
     def lock(self, cell: Cell) -> contextlib.AbstractContextManager[None]:
         """Hold the cell's lock, so that two processes do not run it at the same time."""
-        return locked(self.path, int(cell.id[:15], 16))
+        return locked(self.path, _byte(cell))
+
+    @contextlib.contextmanager
+    def locks(self) -> Iterator["Locks"]:
+        """Hold the locks of several cells at once."""
+        with _lock_file(self.path) as file:
+            yield Locks(file)
 
     def log(self, event: str, **facts: Any) -> None:
         """Append one line to events.jsonl; a single write, so that lines never mix."""
@@ -252,15 +273,52 @@ def locked(folder: Path, byte: int = 0, busy: str = "") -> Iterator[None]:
     if fcntl is None:
         yield
         return
-    with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        file = open(folder / ".lock", "a+b")  # noqa: SIM115 (closed below, after the work)
-    with file:
+    with _lock_file(folder) as file:
         try:
             fcntl.lockf(file, fcntl.LOCK_EX | (fcntl.LOCK_NB if busy else 0), 1, byte)
         except OSError as error:
             raise LabError(busy) if busy else cannot_write(folder, error) from None
         yield
+
+
+class Locks:
+    """Locks on cells, held by one process until they are dropped or the process ends.
+
+    All on one open file: when a process closes a lock file, it loses every lock that it has on it.
+
+    Args:
+        file: The lock file, open.
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def take(self, cell: Cell) -> bool:
+        """Lock a cell; False if another process has it."""
+        if fcntl is not None:
+            try:
+                fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _byte(cell))
+            except OSError as error:
+                if error.errno in (errno.EACCES, errno.EAGAIN):
+                    return False
+                raise cannot_write(Path(self._file.name), error) from None
+        return True
+
+    def drop(self, cell: Cell) -> None:
+        """Release a cell."""
+        if fcntl is not None:
+            fcntl.lockf(self._file, fcntl.LOCK_UN, 1, _byte(cell))
+
+
+def _byte(cell: Cell) -> int:
+    """The byte of the lock file that stands for a cell."""
+    return int(cell.id[:15], 16)
+
+
+def _lock_file(folder: Path) -> IO[bytes]:
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        return open(folder / ".lock", "a+b")
 
 
 def sealed(entry: dict[str, Any]) -> bytes:

@@ -12,6 +12,7 @@ matplotlib.use("Agg")
 
 from matplotlib import pyplot as plt
 
+from delightful.lab.hovering import Series, series
 from delightful.registry import METHODS
 
 # For methods registered without a colour: chosen to be far from the others' in CIELAB.
@@ -119,13 +120,15 @@ def _toned(colour: str, towards: str, amount: float) -> str:
     return matplotlib.colors.to_hex((red, green, blue))
 
 
-def images(figure: Any) -> tuple[bytes, bytes]:
-    """PNG and SVG bytes of a figure, the same each time; the figure is closed."""
+def images(figure: Any) -> tuple[bytes, bytes, list[Series]]:
+    """PNG and SVG bytes of a figure, the same each time, and the values that the PNG shows; the
+    figure is closed."""
     png, svg = io.BytesIO(), io.BytesIO()
     figure.savefig(png, format="png", dpi=200, metadata={"Software": None})
+    values = series(figure)  # before the SVG, which may have its panels elsewhere
     figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
     plt.close(figure)
-    return png.getvalue(), svg.getvalue()
+    return png.getvalue(), svg.getvalue(), values
 
 
 def shade(name: str, place: float) -> str:

@@ -17,7 +17,8 @@ def pg_and_dg(table: pl.DataFrame, metric: str) -> tuple[np.ndarray, np.ndarray]
 
 def lower(above: np.ndarray, below: np.ndarray) -> Mean:
     """By how much `below` is lower, on the same seeds."""
-    return Mean(np.asarray(above, float) - np.asarray(below, float))
+    above, below = np.asarray(above, float), np.asarray(below, float)
+    return Mean(above - below, (float(above.mean()), float(below.mean())))
 
 
 def throughout(metric: str) -> Criterion:

@@ -12,7 +12,7 @@ import pytest
 from delightful.agents.control import ActionScaling, Policy, environments, load_policy, networks
 from delightful.agents.control.gaussian import policy as network
 from delightful.agents.control.policy import policy_bytes, shapes
-from delightful.agents.control.serialization import flatten, from_bytes, to_bytes
+from delightful.agents.serialization import flatten, from_bytes, to_bytes
 from delightful.lab.errors import LabError
 
 

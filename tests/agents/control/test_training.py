@@ -14,8 +14,8 @@ from delightful.agents.control import learner, training
 from delightful.agents.control.actor_process import ActorProcess
 from delightful.agents.control.checkpoints import Checkpoint, CheckpointError, share
 from delightful.agents.control.config import CHUNK
-from delightful.agents.control.serialization import flatten
 from delightful.agents.control.training import train
+from delightful.agents.serialization import flatten
 from delightful.lab.cells import digest
 from delightful.lab.compiling import use_threads
 from delightful.lab.errors import LabError

@@ -101,9 +101,9 @@ def gzipped(original: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 @pytest.fixture
 def forgetful() -> Iterator[None]:
     """What a test loads is neither an earlier test's nor kept for a later one."""
-    data.load.cache_clear()
+    data.load.clear()
     yield
-    data.load.cache_clear()
+    data.load.clear()
 
 
 @pytest.fixture

@@ -37,11 +37,12 @@ Decided = tuple[Verdict, list[Outcome], str]
 
 @pytest.fixture(scope="session")
 def decided() -> Callable[..., Decided]:
-    """A claim decided on a table as the lab does, under the reading of its number."""
+    """A claim decided on a table as the lab does, under a reading with fresh actors: where there
+    are two, per gradient step and per episode."""
 
     def decide(claim: Claim, table: pl.DataFrame, reading: int = 0) -> Decided:
-        found = claim.check(claim.readings[reading].prepare(table))
-        assert claim.sweep is not None
+        found = claim.check(claim.readings[1 + reading].prepare(table))
+        assert claim.sweep is not None  # its seeds are those of every reading
         outcomes = judge(claim.rule, found, confidence_of(claim.sweep.seeds["paper"]))
         return verdict_of(claim.rule, outcomes), outcomes, found.note
 
@@ -52,11 +53,11 @@ def decided() -> Callable[..., Decided]:
 def check_decision(
     runs: Callable[..., pl.DataFrame], decided: Callable[..., Decided]
 ) -> Callable[..., None]:
-    """Asserts a claim's verdict under each reading, and the value shown first under the first."""
+    """Asserts a claim's verdict under each reading with fresh actors, and the first value shown."""
 
     def check(claim: Claim, measured: Any, verdicts: tuple[Verdict, ...], value: float) -> None:
-        table = runs(claim.sweep, measured)
-        found = [decided(claim, table, reading) for reading in range(len(claim.readings))]
+        table = runs(claim.readings[1].sweep, measured)
+        found = [decided(claim, table, reading) for reading in range(len(claim.readings) - 1)]
         assert tuple(verdict for verdict, *_ in found) == verdicts, found
         estimate = headline(found[0][1]).estimate
         assert estimate.value == pytest.approx(value, abs=3e-7)

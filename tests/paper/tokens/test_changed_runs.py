@@ -18,7 +18,7 @@ from delightful.lab.cells import Plan
 from delightful.lab.store import Store
 from delightful.lab.verdicts import NotMeasuredError, headline
 from delightful.paper.tokens import EXPERIMENT
-from delightful.paper.tokens.sweep import CURVES, RATE, SCALING, SETTINGS, VARIANTS
+from delightful.paper.tokens.sweep import FRESH, WITH_FRESH
 
 CLAIMS = {claim.id.removeprefix("tokens/"): claim for claim in EXPERIMENT.claims}
 SWEEPS = {sweep.name: sweep for sweep in EXPERIMENT.sweeps}
@@ -45,9 +45,9 @@ PLANS = {  # with the claims that cannot be decided on its runs
     "smoke": (changed(scale="smoke"), OF_VALUES | SHORT | {"power-law"}),
     "dg alone": (changed("dg"), set(CLAIMS) - {"tuned-dg", "dg-beside-additive"}),
     "pg and awr": (changed("pg", "awr"), set(CLAIMS)),
-    "every rival": (changed(*SETTINGS), OF_MIXTURES | {"pmpo-boundary"}),
+    "every rival": (changed(*WITH_FRESH.settings), OF_MIXTURES | {"pmpo-boundary"}),
     "every rival alike": (
-        changed(*SETTINGS, learning_rate=1e-3, epochs=1),
+        changed(*WITH_FRESH.settings, learning_rate=1e-3, epochs=1),
         OF_MIXTURES | {"ppo-clip", "pmpo-boundary", "learning-rates"},
     ),
     "steps": (changed(steps=500), OF_VALUES | {"extended"}),
@@ -77,7 +77,7 @@ CASES = [
     (plan, name, name in lacking)
     for plan, (_, lacking) in PLANS.items()
     for name, claim in CLAIMS.items()
-    if plan not in SOME or claim.sweep.name.removeprefix("tokens/") in SOME[plan]
+    if plan not in SOME or claim.readings[1].sweep.name.removeprefix("tokens/") in SOME[plan]
 ]
 
 
@@ -111,7 +111,7 @@ def table(runs):
 def readings(decided, name, rows):
     """What is decided under each reading, in words and numbers that can be shown."""
     claim = CLAIMS[name]
-    found = [decided(claim, rows, reading) for reading in range(len(claim.readings))]
+    found = [decided(claim, rows, reading) for reading in range(len(claim.readings) - 1)]
     for _, outcomes, note in found:
         assert all(math.isfinite(outcome.estimate.value) for outcome in outcomes)
         assert "nan" not in note
@@ -122,12 +122,12 @@ def readings(decided, name, rows):
 def test_a_claim_is_decided_just_if_the_runs_have_what_it_compares(
     table, decided, plan, name, lacks
 ):
-    rows = table(CLAIMS[name].sweep.name, plan, 4)
+    rows = table(CLAIMS[name].readings[1].sweep.name, plan, 4)
     if plan == "every rival" and name in OF_GRIDS:
         with contextlib.suppress(NotMeasuredError):
             readings(decided, name, rows)
     elif lacks:
-        for reading in range(len(CLAIMS[name].readings)):
+        for reading in range(len(CLAIMS[name].readings) - 1):
             with pytest.raises(NotMeasuredError, match=r"^[a-z].+[^.]$"):
                 decided(CLAIMS[name], rows, reading)
     else:
@@ -139,12 +139,12 @@ def test_a_claim_is_decided_just_if_the_runs_have_what_it_compares(
     [n for p, n, lacks in CASES if p == "every rival" and not lacks and n not in OF_GRIDS],
 )
 def test_no_config_of_a_method_is_mixed_with_another(runs, table, decided, name):
-    sweep = CLAIMS[name].sweep
+    sweep = CLAIMS[name].readings[1].sweep
 
     def error(config):
         """Nothing like it, if a method's settings are not those it is compared with."""
-        own = dict(SETTINGS[config.method])
-        if sweep is RATE:
+        own = dict(WITH_FRESH.settings[config.method])
+        if sweep is FRESH.rate:
             del own["learning_rate"]
         mine = all(getattr(config, field) == value for field, value in own.items())
         return better(config) if mine else 0.001
@@ -167,7 +167,9 @@ def test_no_config_of_a_method_is_mixed_with_another(runs, table, decided, name)
 @pytest.mark.parametrize("name", CLAIMS)
 def test_one_seed_decides_nothing(table, decided, name):
     plan = "paper" if name in PLANS["smoke"][1] else "smoke"
-    for verdict, outcomes, _ in readings(decided, name, table(CLAIMS[name].sweep.name, plan, 1)):
+    for verdict, outcomes, _ in readings(
+        decided, name, table(CLAIMS[name].readings[1].sweep.name, plan, 1)
+    ):
         assert verdict == OPEN
         assert all(math.isnan(outcome.estimate.low) for outcome in outcomes)
 
@@ -179,7 +181,7 @@ def test_one_seed_decides_nothing(table, decided, name):
 @pytest.mark.parametrize("name", CLAIMS)
 def test_runs_without_any_error_are_decided_too(table, decided, name, error, seeds):
     plan = "paper" if name in SHORT else "quick"
-    rows = table(CLAIMS[name].sweep.name, plan, seeds, error)
+    rows = table(CLAIMS[name].readings[1].sweep.name, plan, seeds, error)
     if name in ("power-law", "exponent-length", "exponent-vocabulary"):
         with pytest.raises(NotMeasuredError, match="errors above 0"):
             readings(decided, name, rows)
@@ -193,7 +195,7 @@ def test_runs_without_any_error_are_decided_too(table, decided, name, error, see
 
 
 def test_a_line_through_errors_that_do_not_differ_is_perfect(runs, decided):
-    _, outcomes, _ = decided(CLAIMS["power-law"], runs(SCALING, lambda _: 0.25, None, 1))
+    _, outcomes, _ = decided(CLAIMS["power-law"], runs(FRESH.scaling, lambda _: 0.25, None, 1))
     assert {outcome.estimate.value for outcome in outcomes} == {1.0}
 
 
@@ -206,7 +208,7 @@ PASSES = changed("ppo:clip=0.1", "ppo:clip=0.4", "dg", learning_rate=3e-4)
 @pytest.mark.parametrize("name", ["ppo-clip", "ppo-kl"])
 def test_settings_of_ppo_are_compared_with_equally_many_passes(runs, decided, name):
     # Each clip is run with one pass and with four: what differs is due to the passes alone.
-    rows = runs(CLAIMS[name].sweep, lambda c: 0.1 if c.epochs == 4 else 0.3, PASSES)
+    rows = runs(CLAIMS[name].readings[1].sweep, lambda c: 0.1 if c.epochs == 4 else 0.3, PASSES)
     _, outcomes, _ = decided(CLAIMS[name], rows)
     values = [outcome.estimate.value for outcome in outcomes]
     assert values == pytest.approx([1.0] * len(values), abs=0.01)
@@ -223,7 +225,7 @@ def windows(config):
 @pytest.mark.parametrize("records", [4, None])
 def test_learners_alike_per_gradient_step_are_equally_fast(runs, decided, records):
     # Per episode PPO, which makes four times as many, is the faster.
-    found = readings(decided, "faster", runs(CURVES, windows, records=records))
+    found = readings(decided, "faster", runs(FRESH.curves, windows, records=records))
     assert [verdict for verdict, *_ in found] == [OPEN, NOT]
     by_update, by_episode = (headline(outcomes) for _, outcomes, _ in found)
     assert (by_update.case, by_update.status) == (by_episode.case, "open") == ("PPO", "open")
@@ -232,23 +234,23 @@ def test_learners_alike_per_gradient_step_are_equally_fast(runs, decided, record
 
 
 def test_without_a_record_at_as_many_gradient_steps_nothing_is_compared(runs, decided):
-    rows = runs(CURVES, better, records=2)
+    rows = runs(FRESH.curves, better, records=2)
     with pytest.raises(NotMeasuredError, match="records after as many"):
         decided(CLAIMS["faster"], rows)
     assert decided(CLAIMS["faster"], rows, 1)[0] == REPRODUCED
     # Of methods with as many passes each has them all.
-    readings(decided, "faster", runs(CURVES, better, PLANS["one pass"][0], records=2))
+    readings(decided, "faster", runs(FRESH.curves, better, PLANS["one pass"][0], records=2))
 
 
 def test_the_tables_of_these_tests_are_such_as_a_store_gives(runs, tmp_path):
     store, plan = Store(tmp_path), changed(scale="smoke")
     store.prepare()
-    cells = VARIANTS.cells(plan)
+    cells = FRESH.variants.cells(plan)
     for cell in cells:
         steps = np.arange(2, 9, 2, dtype=np.int32)
         curves = {name: np.full((2, 4), 0.25, np.float32) for name in MEASURED}
         store.write(cell, {"step": steps, **curves}, 1.0)
-    stored, made = store.table(cells), runs(VARIANTS, better, plan, 2)
+    stored, made = store.table(cells), runs(FRESH.variants, better, plan, 2)
     assert dict(stored.schema) == dict(made.schema)
     measured = ["error", "measured_reward", "gate_good", "gate_bad", "surprisal"]
     assert stored.drop(measured).sort(pl.all()).equals(made.drop(measured).sort(pl.all()))

@@ -16,11 +16,14 @@ from delightful.lab import style
 from delightful.lab.cells import Plan
 from delightful.paper.tokens import EXPERIMENT
 from delightful.paper.tokens.figures import FIGURES
-from delightful.paper.tokens.sweep import SETTINGS
+from delightful.paper.tokens.sweep import WITH_FRESH, WITH_STALE
 
 BY_ID = {figure.id.removeprefix("tokens/"): figure for figure in FIGURES}
-OF_RUNS = [name for name, figure in BY_ID.items() if figure.sweep]
-LINES = [name for name in OF_RUNS if name not in ("scaling", "tuning")]
+COPIES = [  # the same drawing of runs with fresh actors
+    name for name in BY_ID if name.endswith("-fresh") and name != "error-fresh"
+]
+OF_RUNS = [name for name, figure in BY_ID.items() if figure.sweep and name not in COPIES]
+LINES = [name for name in OF_RUNS if name not in ("scaling", "tuning", "staleness", "author")]
 KINDS = [name for name in OF_RUNS if name not in ("extended", "variants", "all-or-nothing")]
 SEEDS = 3
 
@@ -194,8 +197,8 @@ def is_row(numbers, expected, **where):
 
 
 def test_figure_8_shows_the_error_per_episode_and_per_gradient_step(drawn, table):
-    numbers, rows = drawn("error").numbers, table("error")
-    for method in SETTINGS:
+    numbers, rows = drawn("error-fresh").numbers, table("error-fresh")
+    for method in WITH_FRESH.settings:
         for step in (250, 500, 750, 1000):
             expected = of_seeds(rows, "error", step, method=method)
             is_row(numbers, expected, x="batches", method=method, step=step)
@@ -223,7 +226,7 @@ def test_figure_9_fits_the_exponents_that_there_are(drawn):
     numbers, figure = drawn("scaling").numbers, drawn("scaling").figure
     for axis, field, exponents in (
         (figure.axes[2], "length", {"pg": 0.3, "ppo": 0.4, "pmpo": 0.5, "dg": 0.2}),
-        (figure.axes[3], "vocabulary", dict.fromkeys(SETTINGS, 0.2)),
+        (figure.axes[3], "vocabulary", dict.fromkeys(WITH_FRESH.settings, 0.2)),
     ):
         fits = numbers.filter(metric=f"exponent in {field}")
         found = dict(zip(fits["method"], fits["exponent"], strict=True))
@@ -258,8 +261,38 @@ def test_figure_9_fits_one_config_of_a_method_that_is_run_with_several(drawn):
     assert fits["exponent"].to_list() == pytest.approx([0.2, 0.2], abs=1e-6)
 
 
+def test_figure_8_shows_the_error_of_stale_actors_along_training(drawn, table):
+    numbers, rows = drawn("error").numbers, table("error")
+    assert set(rows["ages"]) == {"uniform"}
+    for method in WITH_STALE.settings:
+        for step in (250, 1000):
+            expected = of_seeds(rows, "error", step, method=method)
+            is_row(numbers, expected, method=method, step=step)
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_a_figure_of_fresh_actors_draws_what_that_of_stale_ones_does(drawn, name):
+    fresh, stale = drawn(name, "smoke"), drawn(name.removesuffix("-fresh"), "smoke")
+    assert fresh.numbers.columns == stale.numbers.columns
+    assert len(fresh.figure.axes) == len(stale.figure.axes)
+
+
+def test_the_figure_of_staleness_takes_each_method_at_its_best_rate(drawn, table):
+    numbers, rows = drawn("staleness").numbers, table("staleness")
+    assert sorted(numbers["delay"].unique().to_list()) == [0, 1, 3, 10, 30, 100]
+    for method in ("pg", "dg"):  # the made-up errors grow with the rate
+        where = {"method": method, "delay": 10}
+        expected = of_seeds(rows, "error", learning_rate=1e-4, **where)
+        is_row(numbers, expected, metric="regret", **where)
+        gap = numbers.filter(metric="regret − DG's", **where)["mean"].to_list()
+        means = [
+            of_seeds(rows, "error", learning_rate=1e-4, method=m, delay=10) for m in ("pg", "dg")
+        ]
+        assert gap == ([] if method == "dg" else [pytest.approx(means[0][0] - means[1][0])])
+
+
 def test_figure_20_shows_the_regret_of_every_setting(drawn, table):
-    drawing, rows = drawn("tuning"), table("tuning")
+    drawing, rows = drawn("tuning-fresh"), table("tuning-fresh")
     maps = drawing.figure.axes
     assert [len(axis.texts) for axis in maps] == [30, 35]
     penalties = ["0", "0.01", "0.03", "0.1", "0.3", "1"]
@@ -282,7 +315,7 @@ def test_figure_20_tells_its_rows_apart(drawn, plan):
 
 
 def test_figure_20_shows_every_penalty_of_the_clips_that_are_asked_for(drawn):
-    numbers = drawn("tuning", "two clips").numbers.filter(epochs=4)
+    numbers = drawn("tuning-fresh", "two clips").numbers.filter(epochs=4)
     assert len(numbers) == numbers.select("clip", "kl").n_unique() == 2 * 6
 
 
@@ -328,7 +361,7 @@ def test_the_gates_of_dg_are_shown_and_the_surprisal_of_all(drawn):
         shown = numbers.filter(metric=metric)
         assert set(shown["method"]) == {"dg"}
         assert shown["mean"].to_list() == pytest.approx(values, rel=1e-6)
-    assert set(numbers.filter(metric="surprisal")["method"]) == set(SETTINGS)
+    assert set(numbers.filter(metric="surprisal")["method"]) == set(WITH_FRESH.settings)
 
 
 def test_without_dg_the_gates_of_another_are_shown_under_its_name(drawn):

@@ -136,7 +136,7 @@ def test_every_claim_can_come_out_both_ways_or_stay_open():
     ],
 )
 def test_the_case_that_was_decisive_is_named(runs, decided, name, measured, measures):
-    _, outcomes, _ = decided(CLAIMS[name], runs(CLAIMS[name].sweep, measured))
+    _, outcomes, _ = decided(CLAIMS[name], runs(CLAIMS[name].readings[1].sweep, measured))
     assert headline(outcomes).measures.endswith(measures)
 
 
@@ -149,7 +149,7 @@ def test_the_case_that_was_decisive_is_named(runs, decided, name, measured, meas
     ],
 )
 def test_every_case_of_a_grid_is_judged(runs, decided, name, measured, cases):
-    _, outcomes, _ = decided(CLAIMS[name], runs(CLAIMS[name].sweep, measured))
+    _, outcomes, _ = decided(CLAIMS[name], runs(CLAIMS[name].readings[1].sweep, measured))
     assert len({outcome.case for outcome in outcomes}) == len(outcomes) == cases
 
 
@@ -171,24 +171,24 @@ def test_every_case_of_a_grid_is_judged(runs, decided, name, measured, cases):
     ],
 )
 def test_the_numbers_are_in_the_note(runs, decided, name, measured, note):
-    assert decided(CLAIMS[name], runs(CLAIMS[name].sweep, measured))[2] == note
+    assert decided(CLAIMS[name], runs(CLAIMS[name].readings[1].sweep, measured))[2] == note
 
 
 @pytest.mark.parametrize("reading", [0, 1])
 @pytest.mark.parametrize(
     ("plan", "steps"),
-    [(Plan("quick"), "1,200"), (Plan("paper", changes={"steps": "9900"}), "9,900")],
+    [(Plan("quick"), "1,000"), (Plan("paper", changes={"steps": "9900"}), "9,900")],
 )
 def test_runs_shorter_than_the_papers_do_not_show_that_none_catches_up(
     runs, decided, plan, steps, reading
 ):
     claim = CLAIMS["extended"]
-    table = runs(claim.sweep, end(pg=0.2, ppo=0.3, pmpo=0.4, dg=0.1), plan)
+    table = runs(claim.readings[1].sweep, end(pg=0.2, ppo=0.3, pmpo=0.4, dg=0.1), plan)
     with pytest.raises(NotMeasuredError, match=f"10,000 batches, and these have {steps}"):
         decided(claim, table, reading)
 
 
 def test_runs_as_long_as_the_papers_show_it_at_any_scale(runs, decided):
     plan, claim = Plan("quick", changes={"steps": "10000"}), CLAIMS["extended"]
-    table = runs(claim.sweep, end(pg=0.2, ppo=0.3, pmpo=0.4, dg=0.1), plan)
+    table = runs(claim.readings[1].sweep, end(pg=0.2, ppo=0.3, pmpo=0.4, dg=0.1), plan)
     assert decided(claim, table)[0] == REPRODUCED

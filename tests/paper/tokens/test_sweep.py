@@ -9,6 +9,7 @@ from delightful.paper.tokens import sweep
 from delightful.registry import parse_method
 
 PLANS = [(s, scale) for s in sweep.SWEEPS for scale in SCALES if scale in s.seeds]
+OURS = [s for s in sweep.SWEEPS if s is not sweep.AUTHORS]
 IDS = [f"{s.name}-{scale}" for s, scale in PLANS]
 
 
@@ -24,56 +25,62 @@ def options(which, method, scale="paper"):
 
 def test_the_paper_has_thirty_seeds_everywhere():
     assert {s.seeds["paper"] for s in sweep.SWEEPS} == {30}
-    assert sum(cell.seeds for cell in sweep.CURVES.cells(Plan("paper"))) == 4 * 30
+    assert sum(cell.seeds for cell in sweep.FRESH.curves.cells(Plan("paper"))) == 4 * 30
 
 
 @pytest.mark.parametrize("which", sweep.SWEEPS, ids=lambda s: s.name)
 def test_the_paper_trains_for_1000_batches_or_10000(which):
-    long = which in (sweep.SCALING, sweep.EXTENDED)
+    long = which.name.startswith(("tokens/scaling", "tokens/extended"))
     assert {config.steps for config in configs(which)} == {10_000 if long else 1000}
 
 
-@pytest.mark.parametrize("which", sweep.SWEEPS, ids=lambda s: s.name)
+@pytest.mark.parametrize("which", OURS, ids=lambda s: s.name)
 def test_each_rival_is_there_at_the_rate_and_passes_it_was_given(which):
     there = [(c.method, c.learning_rate, c.epochs) for c in configs(which)]
-    for method, fields in sweep.SETTINGS.items():
+    stale = which in (*sweep.STALE, sweep.STALENESS)
+    actors = sweep.WITH_STALE if stale else sweep.WITH_FRESH
+    for method, fields in actors.settings.items():
         assert (method, fields["learning_rate"], fields["epochs"]) in there
 
 
 def test_every_rate_of_a_rival_is_on_the_grid_that_chose_it():
-    assert {fields["learning_rate"] for fields in sweep.SETTINGS.values()} <= set(sweep.RATES)
-    for config in configs(sweep.CURVES):
-        assert config in configs(sweep.RATE)
+    assert {fields["learning_rate"] for fields in sweep.WITH_FRESH.settings.values()} <= set(
+        sweep.RATES
+    )
+    for config in configs(sweep.FRESH.curves):
+        assert config in configs(sweep.FRESH.rate)
 
 
 def test_every_method_is_tried_at_every_rate():
-    there = {(c.method, c.learning_rate) for c in configs(sweep.RATE)}
-    assert there == {(m, rate) for m in sweep.SETTINGS for rate in (1e-4, 3e-4, 1e-3, 3e-3)}
+    there = {(c.method, c.learning_rate) for c in configs(sweep.FRESH.rate)}
+    assert there == {
+        (m, rate) for m in sweep.WITH_FRESH.settings for rate in (1e-4, 3e-4, 1e-3, 3e-3)
+    }
 
 
 def test_the_sizes_are_those_of_figure_9():
-    sizes = {(c.length, c.vocabulary) for c in configs(sweep.SCALING)}
+    sizes = {(c.length, c.vocabulary) for c in configs(sweep.FRESH.scaling)}
     assert sizes == {(h, 2) for h in (5, 10, 20, 40)} | {(10, m) for m in (2, 4, 8, 16, 32, 64)}
-    assert len(configs(sweep.SCALING)) == 4 * len(sizes)
+    assert len(configs(sweep.FRESH.scaling)) == 4 * len(sizes)
 
 
 def test_the_mixtures_are_those_of_appendix_d():
-    mixtures = options(sweep.ADDITIVE, "additive")
+    mixtures = options(sweep.FRESH.additive, "additive")
     assert len(mixtures) == 30
     assert {eta for _, eta in mixtures} == {0.2, 0.5, 1.0, 2.0, 5.0}
     alphas = sorted({alpha for alpha, _ in mixtures})
     assert (alphas[0], alphas[-1]) == (0.0, 1.25)
     assert len(set(mixtures)) == len(alphas) * 5
-    assert {c.learning_rate for c in configs(sweep.ADDITIVE) if c.method.startswith("add")} == {
-        sweep.SETTINGS["dg"]["learning_rate"]
-    }
+    assert {
+        c.learning_rate for c in configs(sweep.FRESH.additive) if c.method.startswith("add")
+    } == {sweep.WITH_FRESH.settings["dg"]["learning_rate"]}
 
 
 def test_ppo_and_pmpo_are_tuned_over_whole_grids():
-    tuned = configs(sweep.TUNING)
+    tuned = configs(sweep.FRESH.tuning)
     assert len(tuned) == len(set(tuned)) == 30 + 30 + 5 + 2  # PPO; PMPO with four and one; PG, DG
-    assert {c for c, _ in options(sweep.TUNING, "ppo")} == {0.05, 0.1, 0.2, 0.4, 0.8}
-    assert {p for (p,) in options(sweep.TUNING, "pmpo")} == {0.0, 0.25, 0.5, 0.75, 1.0}
+    assert {c for c, _ in options(sweep.FRESH.tuning, "ppo")} == {0.05, 0.1, 0.2, 0.4, 0.8}
+    assert {p for (p,) in options(sweep.FRESH.tuning, "pmpo")} == {0.0, 0.25, 0.5, 0.75, 1.0}
     kls = {c.kl for c in tuned}
     assert kls == {0.0, 0.01, 0.03, 0.1, 0.3, 1.0}
     # With one pass over each batch the penalty has no gradient.
@@ -82,10 +89,10 @@ def test_ppo_and_pmpo_are_tuned_over_whole_grids():
 
 
 def test_there_are_eight_variants_each_with_every_rival():
-    kinds = {(c.task, c.reward) for c in configs(sweep.VARIANTS)}
+    kinds = {(c.task, c.reward) for c in configs(sweep.FRESH.variants)}
     tasks = ("copy", "flip", "reverse-copy", "reverse-flip")
     assert kinds == {(task, reward) for task in tasks for reward in ("bag", "sequential")}
-    assert len(configs(sweep.VARIANTS)) == 4 * 8
+    assert len(configs(sweep.FRESH.variants)) == 4 * 8
 
 
 def test_all_or_nothing_pays_for_faultless_answers_only():
@@ -128,7 +135,13 @@ def _cost(cell):
 
 @pytest.mark.parametrize(
     "which",
-    [sweep.CURVES, sweep.RATE, sweep.ALL_OR_NOTHING, sweep.TUNING, sweep.ADDITIVE],
+    [
+        sweep.FRESH.curves,
+        sweep.FRESH.rate,
+        sweep.ALL_OR_NOTHING,
+        sweep.FRESH.tuning,
+        sweep.FRESH.additive,
+    ],
     ids=lambda s: s.name,
 )
 def test_quick_runs_of_as_many_batches_are_the_papers_first_seeds(which):
@@ -136,10 +149,12 @@ def test_quick_runs_of_as_many_batches_are_the_papers_first_seeds(which):
     assert quick < paper
 
 
-@pytest.mark.parametrize("which", sweep.SWEEPS, ids=lambda s: s.name)
+@pytest.mark.parametrize("which", OURS, ids=lambda s: s.name)
 def test_at_the_papers_scale_only_what_is_varied_differs_from_the_defaults(which):
     varied = {"method", "task", "reward", "length", "vocabulary", "learning_rate", "kl", "epochs"}
     for config in configs(which):
         default = TokensConfig()
-        others = set(vars(default)) - varied - {"steps"}
+        others = set(vars(default)) - varied - {"steps", "delay", "ages"}
+        assert which is sweep.STALENESS or config.delay == (3 if which in sweep.STALE else 0)
+        assert config.ages == ("uniform" if config.delay else "fixed")
         assert all(getattr(config, name) == getattr(default, name) for name in others)

@@ -169,7 +169,7 @@ def test_every_claim_can_come_out_both_ways_or_stay_open():
     ],
 )
 def test_the_case_that_was_decisive_is_named(runs, decided, name, measured, measures):
-    _, outcomes, _ = decided(CLAIMS[name], runs(CLAIMS[name].sweep, measured))
+    _, outcomes, _ = decided(CLAIMS[name], runs(CLAIMS[name].readings[1].sweep, measured))
     assert headline(outcomes).measures.endswith(measures)
 
 
@@ -184,7 +184,7 @@ def test_the_case_that_was_decisive_is_named(runs, decided, name, measured, meas
     ],
 )
 def test_every_case_of_a_grid_is_judged(runs, decided, name, measured, cases):
-    _, outcomes, _ = decided(CLAIMS[name], runs(CLAIMS[name].sweep, measured))
+    _, outcomes, _ = decided(CLAIMS[name], runs(CLAIMS[name].readings[1].sweep, measured))
     assert len({outcome.case for outcome in outcomes}) == len(outcomes) == cases
 
 
@@ -225,7 +225,7 @@ def test_every_case_of_a_grid_is_judged(runs, decided, name, measured, cases):
     ],
 )
 def test_the_numbers_are_in_the_note(runs, decided, name, measured, note):
-    assert decided(CLAIMS[name], runs(CLAIMS[name].sweep, measured))[2] == note
+    assert decided(CLAIMS[name], runs(CLAIMS[name].readings[1].sweep, measured))[2] == note
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_the_numbers_are_in_the_note(runs, decided, name, measured, note):
     ],
 )
 def test_the_best_is_sought_among_all_settings(runs, decided, name, measured, settings):
-    _, outcomes, _ = decided(CLAIMS[name], runs(CLAIMS[name].sweep, measured))
+    _, outcomes, _ = decided(CLAIMS[name], runs(CLAIMS[name].readings[1].sweep, measured))
     assert {len(outcome.quantity.of) for outcome in outcomes} == {settings}
 
 
@@ -256,9 +256,9 @@ def test_the_best_is_sought_among_all_settings(runs, decided, name, measured, se
 )
 def test_the_best_is_not_judged_as_if_it_were_the_only_one(runs, decided, name, measured):
     claim = CLAIMS[name]
-    verdict, outcomes, _ = decided(claim, runs(claim.sweep, measured))
+    verdict, outcomes, _ = decided(claim, runs(claim.readings[1].sweep, measured))
     assert verdict == OPEN
-    best, confidence = headline(outcomes), confidence_of(claim.sweep.seeds["paper"])
+    best, confidence = headline(outcomes), confidence_of(claim.readings[1].sweep.seeds["paper"])
     alone = [best.criterion.judge(one.estimate(confidence)) for one in best.quantity.of]
     assert "holds" in alone
 
@@ -273,7 +273,7 @@ def test_each_clip_is_compared_with_the_best_other(runs, decided):
 def test_the_best_of_a_grid_is_by_regret_and_not_by_the_last_error(runs, decided):
     # All other mixtures end at 0; `falling` says so of every regret here.
     claim = CLAIMS["best-additive"]
-    _, (outcome,), _ = decided(claim, runs(claim.sweep, mixtures(0.1)))
+    _, (outcome,), _ = decided(claim, runs(claim.readings[1].sweep, mixtures(0.1)))
     assert outcome.estimate.value == pytest.approx(sum(falling(0.1)) / 4, rel=1e-6)
 
 
@@ -281,13 +281,15 @@ def test_clips_that_are_close_show_no_insensitivity(runs, decided):
     # At the quick scale ε = 0.2 and ε = 0.4 are run.
     claim = CLAIMS["ppo-clip"]
     with pytest.raises(NotMeasuredError, match="a factor of 4 apart"):
-        decided(claim, runs(claim.sweep, clips(1.02), Plan("quick")))
+        decided(claim, runs(claim.readings[1].sweep, clips(1.02), Plan("quick")))
 
 
 def test_penalties_are_compared_on_the_clips_that_have_them_all(runs, decided):
     # At the quick scale ε = 0.2 is run without a penalty only, and would be worse than the others.
     claim = CLAIMS["ppo-kl"]
-    table = runs(claim.sweep, lambda c: 0.9 if c.method == "ppo" else 0.2 + c.kl, Plan("quick"))
+    table = runs(
+        claim.readings[1].sweep, lambda c: 0.9 if c.method == "ppo" else 0.2 + c.kl, Plan("quick")
+    )
     _, (outcome,), _ = decided(claim, table)
     assert (outcome.case, outcome.estimate.value) == ("β = 0.1", pytest.approx(1.5))
 
@@ -296,7 +298,9 @@ def test_preferences_are_compared_where_both_kinds_were_run_alike(runs, decided)
     # At the quick scale α = 0.5 is run with one pass only, and α = 1 would be better with four.
     claim = CLAIMS["pmpo-boundary"]
     regrets = {("pmpo", 0.5, 1): 0.3, ("pmpo", 1.0, 1): 0.35}
-    table = runs(claim.sweep, lambda c: regrets.get((*parsed(c), c.epochs), 0.01), Plan("quick"))
+    table = runs(
+        claim.readings[1].sweep, lambda c: regrets.get((*parsed(c), c.epochs), 0.01), Plan("quick")
+    )
     verdict, (outcome,), note = decided(claim, table)
     assert (verdict, outcome.estimate.value) == (NOT, pytest.approx(-0.05))
     assert outcome.case == "α = 0.5, β = 0, passes = 1"

@@ -19,7 +19,7 @@ import numpy as np
 
 from delightful.agents.control.config import ControlConfig
 from delightful.agents.control.rollout import Transitions
-from delightful.agents.control.serialization import from_bytes, to_bytes
+from delightful.agents.serialization import from_bytes, to_bytes
 from delightful.lab.errors import LabError
 from delightful.lab.store import sealed, unsealed, write_whole, writing
 

@@ -11,7 +11,7 @@ import numpy as np
 from delightful.agents.control import gaussian
 from delightful.agents.control.config import ControlConfig
 from delightful.agents.control.gaussian import Weights
-from delightful.agents.control.serialization import flatten, from_bytes, to_bytes, unflatten
+from delightful.agents.serialization import flatten, from_bytes, to_bytes, unflatten
 from delightful.lab.errors import LabError
 
 FORMAT = "delightful control policy 1"

@@ -22,7 +22,7 @@ from delightful.agents.control.checkpoints import Checkpoint
 from delightful.agents.control.config import CHUNK, VERSION, ControlConfig
 from delightful.agents.control.gaussian import Weights
 from delightful.agents.control.rollout import Episodes, Transitions
-from delightful.agents.control.serialization import flatten, unflatten, unflatten_like
+from delightful.agents.serialization import flatten, unflatten, unflatten_like
 from delightful.lab.compiling import threads
 from delightful.lab.errors import BrokenRunError
 

@@ -8,6 +8,7 @@ from delightful.registry import weighs_batches
 TASKS = ("copy", "flip", "reverse-copy", "reverse-flip")
 REWARDS = ("bag", "sequential", "all")
 BASELINES = ("prompt", "batch")
+AGES = ("fixed", "uniform")
 
 
 @dataclass(frozen=True)
@@ -41,12 +42,23 @@ class TokensConfig:
     epochs: int = chosen(1, "passes over each batch; not stated, 1 in the author's code")
     minibatches: int = chosen(1, "updates per pass, each on its share of the prompts")
     delay: int = chosen(
-        0, "how many batches old the parameters are that the actors sample with; not stated"
+        0,
+        "D: how many updates old the actors' parameters are; the paper's actors run in parallel "
+        "with the learner, and it does not say how old theirs are",
+    )
+    ages: str = chosen(
+        "fixed",
+        "fixed: every actor is D updates old; uniform: for each actor and batch uniform over the "
+        "last D + 1 updates, as in the author's code",
+        added=True,
     )
     width: int = stated(64, "d_model = 64")
     layers: int = stated(2, "2 layers; the author's code has 3")
     heads: int = stated(2, "2 attention heads; the author's code has 4")
     feedforward: int = chosen(128, "hidden units of a feed-forward block, as in the author's code")
+    final_norm: bool = chosen(
+        True, "LayerNorm before the logits; the author's code has none", added=True
+    )
     steps: int = stated(
         1000, "K = 1,000 'episodes', which the author's code reads as batches of 100 episodes"
     )
@@ -62,7 +74,8 @@ class TokensConfig:
         return self.epochs * self.minibatches
 
     def check(self) -> None:
-        for name, known in (("task", TASKS), ("reward", REWARDS), ("baseline", BASELINES)):
+        words = {"task": TASKS, "reward": REWARDS, "baseline": BASELINES, "ages": AGES}
+        for name, known in words.items():
             value = getattr(self, name)
             require(value in known, f"{name} must be one of {', '.join(known)}", value)
         at_least(2, self, "length", "vocabulary")

@@ -165,7 +165,7 @@ def _through(
     where: Any,
     mixed: Callable[[int, jax.Array], jax.Array],
 ) -> jax.Array:
-    """Embedding, layers, last norm; mixed(layer, qkv) attends, on (3, heads, features, columns)."""
+    """Embedding, layers, norm; mixed(layer, qkv) attends, on (3, heads, features, columns)."""
     # Products with one-hot columns: faster than a lookup on a CPU, and their gradient far faster.
     token = jax.nn.one_hot(tokens, network.tokens.shape[1], axis=0)
     place = jax.nn.one_hot(where, network.positions.shape[1], axis=0)
@@ -178,7 +178,7 @@ def _through(
         qkv = (layer.qkv * scale @ _norm(x)).reshape(3, config.heads, per_head, -1)
         x = x + _centred(layer.mix) @ mixed(i, qkv)
         x = x + _centred(layer.down) @ jax.nn.relu(layer.up @ _norm(x))
-    return _norm(x)
+    return _norm(x) if config.final_norm else x
 
 
 def _spread(x: jax.Array, b: int) -> jax.Array:

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from delightful.agents import adam
-from delightful.agents.tokens import network
+from delightful.agents.tokens import network, staleness
 from delightful.agents.tokens.config import TokensConfig
 from delightful.agents.tokens.environment import judge
 from delightful.gate import gate
@@ -37,12 +37,17 @@ def train(config: TokensConfig, hyperparameters: dict[str, Any], key: jax.Array)
     start_key, step_key = jax.random.split(key)
 
     def step(i: jax.Array, state: tuple[Any, ...]) -> tuple[Any, ...]:
-        policy, optimiser, actors, sums = state
-        newest = (*actors, policy)
-        episodes, seen = act(config, newest[0], jax.random.fold_in(step_key, i))
+        policy, optimiser, past, sums = state
+        key = jax.random.fold_in(step_key, i)
+        past = staleness.remember(past, policy, i)
+        if config.ages == "uniform":
+            ages = staleness.draw_ages(config, key)
+            episodes, seen = act_each(config, staleness.recall(past, i, ages), key)
+        else:
+            episodes, seen = act(config, staleness.recall(past, i, config.delay), key)
         policy, optimiser = learn(config, hyperparameters, policy, optimiser, episodes)
         sums = jax.tree.map(lambda total, value: total + value / every, sums, seen)
-        return policy, optimiser, newest[1:], sums
+        return policy, optimiser, past, sums
 
     def record(state: tuple[Any, ...], i: jax.Array) -> tuple[tuple[Any, ...], dict[str, Any]]:
         *rest, sums = jax.lax.fori_loop(i * every, (i + 1) * every, step, state)
@@ -50,7 +55,7 @@ def train(config: TokensConfig, hyperparameters: dict[str, Any], key: jax.Array)
 
     policy = network.initial(start_key, config)
     zeros = dict.fromkeys(MEASURED, jnp.zeros(()))
-    state = (policy, adam.start(policy), (policy,) * config.delay, zeros)
+    state = (policy, adam.start(policy), staleness.start(policy, config.delay), zeros)
     _, curves = jax.lax.scan(record, state, jnp.arange(config.records))
     return {"step": (1 + jnp.arange(config.records)) * every, **curves}
 
@@ -68,10 +73,45 @@ def act(
     Returns:
         The batch, and each of MEASURED on it.
     """
+    prompts, uniforms = _random_numbers(config, key)
+    answers, log_policy = network.sample(actor, config, prompts, uniforms)
+    return _judged(config, prompts, answers, log_policy)
+
+
+def act_each(
+    config: TokensConfig, actors: network.Transformer, key: jax.Array
+) -> tuple[Episodes, dict[str, Any]]:
+    """As `act`, with a policy of its own for each prompt.
+
+    Args:
+        config: the run's.
+        actors: the policies, stacked along a first axis of length `config.prompts`.
+        key: determines prompts and answers; equal policies answer as in `act`.
+
+    Returns:
+        The batch, and each of MEASURED on it.
+    """
+    prompts, uniforms = _random_numbers(config, key)
+    answers, log_policy = jax.vmap(
+        lambda actor, prompt, its: network.sample(actor, config, prompt[:, None], its),
+        in_axes=(0, 1, 1),
+        out_axes=(1, 2),
+    )(actors, prompts, uniforms.reshape(config.length, config.prompts, config.samples))
+    answers = answers.reshape(config.length, -1)
+    return _judged(config, prompts, answers, log_policy.reshape(*log_policy.shape[:2], -1))
+
+
+def _random_numbers(config: TokensConfig, key: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Prompts, (H, N), and the uniform numbers that decide the answers, (H, N·S)."""
     # All random numbers of a step in one call: faster than a key for each use.
     uniforms = jax.random.uniform(key, (config.length, config.prompts + config.batch))
     prompts = (uniforms[:, : config.prompts] * config.vocabulary).astype(jnp.int32)
-    answers, log_policy = network.sample(actor, config, prompts, uniforms[:, config.prompts :])
+    return prompts, uniforms[:, config.prompts :]
+
+
+def _judged(
+    config: TokensConfig, prompts: jax.Array, answers: jax.Array, log_policy: jax.Array
+) -> tuple[Episodes, dict[str, Any]]:
     error, reward, advantage = judge(config, prompts, answers)
     log_prob = taken(config, log_policy, answers)
     seen = {"error": error, "reward": reward, **gates(log_prob, advantage)}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from delightful.lab.decisions import Decision
 from delightful.lab.drawing import Drawn
 from delightful.lab.experiment import Claim, Experiment
+from delightful.lab.findings import finding
 from delightful.lab.verdicts import Verdict
 
 HEADLINES = 6  # claims of a section that are shown first
@@ -27,6 +28,11 @@ class Checked:
     @property
     def verdict(self) -> Verdict:
         return self.first.verdict
+
+    @property
+    def finding(self) -> str:
+        """What was found, under each reading; "" if it has no words for that or was not run."""
+        return finding(self.decisions)
 
     @property
     def ran(self) -> bool:
@@ -63,10 +69,11 @@ class Part:
     @property
     def headlines(self) -> list[Checked]:
         """The claims to show first, in the paper's order: some of the main text that were run, if
-        possible those that the main figure shows."""
+        possible those with words for what was found, and those that the main figure shows."""
         shown = [c.claim.id for g in self.groups if g.drawn is self.main for c in g.claims]
         found = [c for c in self.claims if c.ran and not c.claim.appendix]
-        found = sorted(found, key=lambda c: c.claim.id not in shown)[:HEADLINES]
+        found.sort(key=lambda c: (not c.finding, c.claim.id not in shown))
+        found = found[:HEADLINES]
         order = [claim.id for claim in self.experiment.claims]
         return sorted(found, key=lambda c: order.index(c.claim.id) if c.claim.id in order else 0)
 

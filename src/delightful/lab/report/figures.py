@@ -1,6 +1,7 @@
 """Figures of the report: the image inside the page, its caption, and where its numbers are."""
 
 import base64
+import json
 import struct
 from html import escape
 
@@ -22,10 +23,12 @@ def picture(drawn: Drawn, enlarged: float = 1.35) -> str:
     least = 0 if own <= NARROW else round(max(min(own, 500), READABLE * own))
     most = round(enlarged * own)
     title = escape(f"{drawn.figure.number}: {drawn.figure.title}")
+    keys = "; arrow keys give its values" if drawn.values else ""
     return (
         f'<div class="image" style="max-width:{most + 18}px">'
-        f'<div class="wide" tabindex="0" role="group" aria-label="{title}">'
-        f'<img alt="{title}" width="{width}" height="{height}" decoding="async" '
+        f'<div class="wide" tabindex="0" role="group" aria-label="{title}{keys}">'
+        f'<img data-values="values-{escape(drawn.figure.id)}"'
+        f'  alt="{title}" width="{width}" height="{height}" decoding="async" '
         f'style="min-width:{least}px" '
         f'src="data:image/png;base64,{base64.b64encode(data).decode()}"></div>'
         '<p class="hint" aria-hidden="true">Scroll sideways to see the whole figure →</p></div>'
@@ -43,6 +46,15 @@ def runs_file(sweep: Sweep) -> str:
     return f"data/{sweep.name.replace('/', '-')}.parquet"
 
 
+def values(drawn: Drawn) -> str:
+    """What a figure shows, as data that the page reads when someone points at the picture."""
+    rows = [series.row() for series in drawn.values]
+    text = json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
+    inside = text.replace("<", "\\u003c")  # no text can end the element
+    name = escape(drawn.figure.id)
+    return f'<script type="application/json" id="values-{name}">{inside}</script>'
+
+
 def figure(drawn: Drawn) -> str:
     """A figure with its caption, its numbers and its commands."""
     about = drawn.figure
@@ -56,7 +68,7 @@ def figure(drawn: Drawn) -> str:
     rows = "".join(f"<p>{words}</p>{markup.command(text)}" for words, text in commands)
     return (
         f'<figure id="figure-{escape(about.id)}" data-item>'
-        f"<h3>{escape(about.number)}: {escape(about.title)}</h3>\n{picture(drawn)}\n"
+        f"<h3>{escape(about.number)}: {escape(about.title)}</h3>\n{picture(drawn)}\n{values(drawn)}"
         f"<figcaption>{markup.paragraph(about.caption)}"
         f'<p class="dim">Data: <a href="{file}">the numbers drawn, as CSV</a>{runs}</p>'
         f'<details class="more"><summary>Data per seed and commands</summary>{rows}'

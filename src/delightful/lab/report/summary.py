@@ -80,10 +80,11 @@ def _need(claims: Sequence[Checked]) -> str:
 
 
 def card(part: Part) -> str:
-    """What was found in one section: a bar, a sentence, the main figure and the headline claims."""
+    """What was found in one section: in sentences, in numbers, the main figure, other claims."""
     e, main = part.experiment, part.main
     name = escape(e.name)
-    lines = "\n".join(map(_line, part.headlines))
+    found = _lines("findings", [claim for claim in part.headlines if claim.finding])
+    others = _lines("others", [claim for claim in part.headlines if not claim.finding])
     figure, rest = "", len(part.claims) - len(part.headlines)
     more = f'<p><a href="#section-{name}">{plural(rest, "more claim")}</a></p>' if rest else ""
     if main is not None:
@@ -94,18 +95,26 @@ def card(part: Part) -> str:
         f'<section class="card" data-holder data-section="{name}">\n'
         f'<h3><a href="#section-{name}">{escape(e.title)}</a> '
         f'<span class="dim">{escape(e.section)}</span></h3>\n'
-        f"{bar(part.claims)}{paragraph(in_words(part.claims), 'computed')}"
-        f"{paragraph(by_reading(part.claims))}\n"
-        f"{figure}\n" + (f'<ul class="lines">{lines}</ul>\n' if lines else "") + f"{more}</section>"
+        f"{found}{bar(part.claims)}{paragraph(in_words(part.claims))}"
+        f"{paragraph(by_reading(part.claims))}\n{figure}\n{others}{more}</section>"
     )
 
 
+def _lines(kind_: str, claims: Sequence[Checked]) -> str:
+    """A list of claims; empty without them."""
+    return f'<ul class="lines {kind_}">{"".join(map(_line, claims))}</ul>\n' if claims else ""
+
+
 def _line(checked: Checked) -> str:
+    """A verdict with what was found and the paper's sentence, or with that and the value."""
     decision, claim = checked.first, checked.claim
-    value = f"{decision.measures}: {decision.text}" if decision.outcomes else decision.note
+    words, beside = checked.finding, f"The paper: {claim.sentence}"
+    if not words:
+        words, beside = claim.sentence, decision.note
+        beside = f"{decision.measures}: {decision.text}" if decision.outcomes else beside
     return (
         f'<li data-item data-verdict="{checked.verdict}">{chip(checked.verdict, claim.id)}'
-        f'<span>{escape(claim.sentence)}</span><span class="dim">{escape(value)}</span></li>'
+        f'<span>{escape(words)}</span><span class="dim">{escape(beside)}</span></li>'
     )
 
 

@@ -85,4 +85,5 @@ TRAIN = Program(
     2.0,
     _seconds,
     prepare="delightful.paper.mnist.data:fetch",
+    data="delightful.paper.mnist.data:load",
 )

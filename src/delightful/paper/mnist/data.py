@@ -18,7 +18,7 @@ import urllib.request
 import zipfile
 import zlib
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ import numpy as np
 import polars as pl
 
 from delightful.lab.compiling import cache_folder
+from delightful.lab.data_sets import DataSet
 from delightful.lab.errors import LabError
 from delightful.lab.store import write_whole, writing
 
@@ -62,7 +63,7 @@ def folder() -> Path:
     return Path(os.environ.get("DELIGHTFUL_MNIST") or cache_folder() / "mnist")
 
 
-@cache
+@DataSet
 def load() -> Mnist:
     """MNIST from `folder()`, every byte checked; a missing or damaged file is a LabError."""
     return Mnist(*map(_array, read(folder()).values()))

@@ -39,6 +39,9 @@ class StackConfig:
         20_000, "environment steps, or optimiser steps of a language model: plain learns in them"
     )
     records: int = chosen(20, "points of the learning curve")
+    staleness: int = chosen(
+        0, "the acting policy gets new weights every staleness + 1 updates; RLlib's PPO: only 0"
+    )
 
     def check(self) -> None:
         name = parse_method(self.method)[0].name
@@ -54,6 +57,12 @@ class StackConfig:
             self.task,
         )
         at_least(1, self, "records")
+        at_least(0, self, "staleness")
+        require(
+            self.staleness == 0 or self.stack != "rllib",
+            "staleness must be 0 for rllib, whose PPO sends new weights after every update",
+            self.staleness,
+        )
         require(self.steps >= self.records, "steps must be at least records", self.steps)
 
 

@@ -1,5 +1,7 @@
 """Stable-Baselines3: PPO and A2C, with its defaults or settings with which plain PPO learns."""
 
+from copy import deepcopy
+from itertools import count
 from typing import Any
 
 from stable_baselines3 import A2C, PPO
@@ -26,10 +28,32 @@ def model(algorithm: str, task: str, delight: DelightConfig | None, seed: int) -
     return kind("MlpPolicy", env, seed=seed, device="cpu", **settings, **options)
 
 
+def act_with_old_weights(model: Any, staleness: int) -> None:
+    """Let a copy of the policy fill the rollout buffer: actions, values and log-probabilities.
+
+    Its weights are renewed before every (staleness + 1)-th rollout, so that they are 0 to
+    `staleness` calls of `train` old.
+    """
+    collect, actor, rollouts = model.collect_rollouts, deepcopy(model.policy), count()
+
+    def collect_rollouts(*args: Any, **kwargs: Any) -> Any:
+        learner = model.policy
+        if next(rollouts) % (staleness + 1) == 0:
+            actor.load_state_dict(learner.state_dict())
+        model.policy = actor
+        try:
+            return collect(*args, **kwargs)
+        finally:
+            model.policy = learner
+
+    model.collect_rollouts = collect_rollouts
+
+
 def scores(config: StackConfig, delight: DelightConfig | None, seed: int) -> Scores:
     """(step, return) of every episode."""
     found: Scores = []
     training = model(config.algorithm, config.task, delight, seed)
+    act_with_old_weights(training, config.staleness)
 
     def on_step(names: dict[str, Any], _: Any) -> bool:
         ended = [info["episode"] for info in names["infos"] if "episode" in info]

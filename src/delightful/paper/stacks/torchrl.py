@@ -1,9 +1,11 @@
 """torchrl: a plain on-policy loop, as its tutorials have it, around its A2C or REINFORCE loss."""
 
+from copy import deepcopy
 from functools import partial
 from typing import Any
 
 import torch
+from tensordict import TensorDict
 from tensordict.nn import TensorDictModule
 from torch import nn
 from torchrl.collectors import Collector
@@ -33,7 +35,7 @@ WIDTH = 64
 
 def scores(config: StackConfig, delight: DelightConfig | None, seed: int) -> Scores:
     """(step at the end of its batch, return) of every episode."""
-    training = Training(config.algorithm, config.task, delight, seed)
+    training = Training(config.algorithm, config.task, delight, seed, config.staleness)
     found: Scores = []
     for step in range(FRAMES, config.steps + 1, FRAMES):
         found += [(step, value) for value in training.step()]
@@ -42,7 +44,16 @@ def scores(config: StackConfig, delight: DelightConfig | None, seed: int) -> Sco
 
 
 class Training:
-    def __init__(self, algorithm: str, task: str, delight: DelightConfig | None, seed: int) -> None:
+    """The collector acts with a copy of the policy, 0 to `staleness` updates old."""
+
+    def __init__(
+        self,
+        algorithm: str,
+        task: str,
+        delight: DelightConfig | None,
+        seed: int,
+        staleness: int = 0,
+    ) -> None:
         torch.manual_seed(seed)
         env = TransformedEnv(GymEnv(task), RewardSum())
         env.append_transform(StepCounter())
@@ -55,8 +66,9 @@ class Training:
         entropy = {"entropy_coeff": 0.001} if algorithm == "a2c" else {}
         self.loss = kind(actor, critic, loss_critic_type="l2", **entropy, **options)
         self.optimiser = torch.optim.Adam(self.loss.parameters(), lr=3e-3)
+        self.actor, self.updates, self.sync_every = actor, 0, staleness + 1
         self.collector = Collector(
-            env, actor, frames_per_batch=FRAMES, total_frames=-1, device="cpu"
+            env, deepcopy(actor), frames_per_batch=FRAMES, total_frames=-1, device="cpu"
         )
         self.batches = iter(self.collector)
 
@@ -76,7 +88,9 @@ class Training:
         sum(value for name, value in out.items() if name.startswith("loss_")).backward()
         nn.utils.clip_grad_norm_(self.loss.parameters(), 0.5)
         self.optimiser.step()
-        self.collector.update_policy_weights_()
+        self.updates += 1
+        if self.updates % self.sync_every == 0:
+            self.collector.update_policy_weights_(TensorDict.from_module(self.actor))
 
 
 def _networks(env: Any) -> tuple[Any, Any]:

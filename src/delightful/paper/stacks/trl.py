@@ -13,11 +13,14 @@ from delightful.plugins.gating import DelightConfig
 from delightful.plugins.trl import DelightGRPOTrainer
 
 
-def trainer(delight: DelightConfig | None, seed: int, steps: int, folder: str) -> Any:
+def trainer(
+    delight: DelightConfig | None, seed: int, steps: int, folder: str, staleness: int = 0
+) -> Any:
     arguments = GRPOConfig(
         output_dir=folder,
         per_device_train_batch_size=64,
         num_generations=8,
+        steps_per_generation=staleness + 1,
         max_completion_length=reversal.LENGTH,
         max_steps=steps,
         learning_rate=1e-3,
@@ -42,8 +45,8 @@ def trainer(delight: DelightConfig | None, seed: int, steps: int, folder: str) -
 
 
 def scores(config: StackConfig, delight: DelightConfig | None, seed: int) -> Scores:
-    """(optimiser step, mean reward of its completions)."""
+    """(optimiser step, mean reward of the completions that were generated for it)."""
     with tempfile.TemporaryDirectory() as folder:
-        training = trainer(delight, seed, config.steps, folder)
+        training = trainer(delight, seed, config.steps, folder, config.staleness)
         training.train()
     return [(row["step"], row["reward"]) for row in training.state.log_history if "reward" in row]

@@ -55,10 +55,12 @@ _ALONE = {
 
 
 def scores(config: StackConfig, delight: DelightConfig | None, seed: int) -> Scores:
-    """(step, mean reward of its completions)."""
+    """(step, mean reward of the completions that were generated for it)."""
+    per_rollout = config.staleness + 1
     with alone():
-        training = Training(loss_mode(delight), seed, config.steps)
-        return [(now + 1, training.step(now)["reward"]) for now in range(config.steps)]
+        training = Training(loss_mode(delight), seed, config.steps, per_rollout=per_rollout)
+        starts = range(0, config.steps, per_rollout)
+        return [(start + 1, training.step(start)["reward"]) for start in starts]
 
 
 @contextmanager
@@ -103,9 +105,16 @@ class _Rollout(HFRollout):  # type: ignore[misc]
 
 
 class Training:
-    """What RayPPOTrainer holds, for one process."""
+    """What RayPPOTrainer holds, for one process.
 
-    def __init__(self, loss_mode: str, seed: int, steps: int, rate: float = 2e-3) -> None:
+    A rollout is for `per_rollout` steps: data.train_batch_size is so many times as large, and the
+    mini-batches are as before.
+    """
+
+    def __init__(
+        self, loss_mode: str, seed: int, steps: int, rate: float = 2e-3, per_rollout: int = 1
+    ) -> None:
+        self.prompts = PROMPTS * per_rollout
         self.tokenizer = reversal.tokenizer()
         self.rows = reversal.prompts(PROMPTS * steps, seed)
         with TemporaryDirectory() as folder:
@@ -118,7 +127,7 @@ class Training:
 
     def step(self, now: int) -> dict[str, Any]:
         """One step of RayPPOTrainer.fit: the mean reward and the update's metrics."""
-        rows = self.rows[PROMPTS * now :][:PROMPTS]
+        rows = self.rows[PROMPTS * now :][: self.prompts]
         batch = self._generate([row["prompt"] for row in rows])
         mask = batch.batch["attention_mask"][:, -reversal.LENGTH :]
         batch.batch["response_mask"] = mask

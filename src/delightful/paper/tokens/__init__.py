@@ -4,7 +4,7 @@ from delightful.agents.tokens.config import TokensConfig
 from delightful.lab.experiment import Experiment
 from delightful.paper.tokens.claims import CLAIMS
 from delightful.paper.tokens.figures import FIGURES
-from delightful.paper.tokens.sweep import SWEEPS
+from delightful.paper.tokens.sweep import AUTHOR, SWEEPS
 
 EXPERIMENT = Experiment(
     name="tokens",
@@ -14,20 +14,21 @@ EXPERIMENT = Experiment(
     sweeps=SWEEPS,
     figures=FIGURES,
     claims=CLAIMS,
+    presets={"author": AUTHOR},
     remarks=(
         "Error is the share of wrong tokens in the answers that are sampled for training, each "
         "batch before its update; regret is its average over training so far. A record is the "
         "mean over the batches since the last one.",
-        "PPO with fresh actors and one update per batch is REINFORCE, since its ratios are 1. Here "
-        "it makes four passes over each batch. Claims compare per gradient step, as methods share "
-        "the same 'compute budget' in the paper, and per episode, which gives PPO four times the "
-        "updates; figures other than 8b show all methods per episode.",
+        "The paper's actors run in parallel with the learner, so that their parameters are old. "
+        "The trainer simulates that: each prompt's actor samples with a policy whose age is "
+        "uniform over the last D + 1 updates. Claims are judged with D = 3 and with fresh actors.",
+        "PPO with fresh actors and one update per batch is REINFORCE: its ratios are 1. There "
+        "it makes four passes over each batch, and claims are judged per gradient step and per "
+        "episode. With stale actors every method makes one update per batch.",
         "KL is taken from the policy that acted. With fresh actors and one update per batch it has "
-        "no gradient, so the maps of Figure 20 make four passes for PMPO as well.",
+        "no gradient, so the maps of Figure 20 make four passes there for PMPO as well.",
         "Weights start normal with variance 1/inputs, token and position embeddings with variance "
         "1. With variance 1/width, the default of JAX's libraries, one of three DG runs of a trial "
         "settled on a wrong answer.",
-        "The paper's actors run in parallel; here a step's 10 prompts × 10 samples are one batch, "
-        "and `delay` makes the actors' parameters older.",
     ),
 )

@@ -164,6 +164,7 @@ def symmetry() -> Measurement:
     "Section 4.2",
     paper="0",
     rule=Rule(ORACLES_COINCIDE, below(TINY, "largest 1 − cos(E[g_DG], ∇J)"), parts=True),
+    finding=("", "with one context, DG's expected direction {is} the true gradient's for {case}"),
 )
 def only_variance() -> Measurement:
     """For a single context, the reward and cross-entropy oracles coincide, so DG can only reduce

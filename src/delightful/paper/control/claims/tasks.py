@@ -89,6 +89,7 @@ def _margins(table: pl.DataFrame, factor: float = 1.0) -> dict[str, list[Mean]]:
         most=True,
         ours="up to 5% below the best baseline is a match",
     ),
+    finding=f"DG's return {{is}} at least {MATCHES:g} of the best baseline's on {{case:tasks}}",
 )
 def majority(table: pl.DataFrame) -> Measurement:
     """DG matches or exceeds the best baseline on a majority of environments."""
@@ -141,6 +142,7 @@ def no_catastrophe(table: pl.DataFrame) -> Measurement:
     paper="> 0",
     sweep=sweep.TASKS,
     rule=above(0, "regret averaged over tasks and a quarter of training, baseline − DG"),
+    finding="DG's regret over all tasks {is} below that of {case:baselines by quarter of training}",
 )
 def lowest_regret(table: pl.DataFrame) -> Measurement:
     """DG achieves the lowest average regret throughout training.
@@ -203,7 +205,13 @@ def ppo_humanoid(table: pl.DataFrame) -> Measurement:
     return _from_best(table, "humanoid:run", "ppo")
 
 
-@claims.add("Section 6, Figure 11", paper="> 0", sweep=sweep.HUMANOID, rule=_EXCEEDS)
+@claims.add(
+    "Section 6, Figure 11",
+    paper="> 0",
+    sweep=sweep.HUMANOID,
+    rule=_EXCEEDS,
+    finding=f"on humanoid:run, {MATCHES:g} of DG's final return {{is}} above that of {{case}}",
+)
 def humanoid(table: pl.DataFrame) -> Measurement:
     """On humanoid:run, DG discovers a successful gait while all baselines plateau."""
     return _exceeds(table, "humanoid:run")

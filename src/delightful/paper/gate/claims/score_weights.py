@@ -74,6 +74,10 @@ def asymmetry() -> Measurement:
             0.8 - 1e-9, "smallest ω/U of PPO where it is not clipped to 0", ours="1 − ε, ε = 0.2"
         ),
     ),
+    finding=(
+        "PPO's score weight over the advantage {is} {side} for {case}",
+        "beyond what is clipped to 0, it {is} {side} for {case}",
+    ),
 )
 def trust_region() -> Measurement:
     """Trust-region methods constrain or precondition the update, keeping ω in a narrow band around

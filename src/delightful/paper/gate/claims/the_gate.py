@@ -50,6 +50,10 @@ def breakthrough() -> Measurement:
         below(1, "2w of a rare failure, π = 0.01, U = −1", ours="2w = 1 under a neutral gate"),
         parts=True,
     ),
+    finding=(
+        "relative to a neutral gate, DG's weight on a rare success {is} {side}",
+        "its weight on a rare failure {is} {side}",
+    ),
 )
 def amplifies() -> Measurement:
     """DG amplifies rare successes and suppresses rare failures.

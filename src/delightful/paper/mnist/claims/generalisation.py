@@ -42,6 +42,7 @@ claims = ClaimBook("mnist")
         "final validation error over final training error",
         ours="the paper says closely",
     ),
+    finding="the ratio of validation error to training error {is} {side} for {case}",
 )
 def validation_tracks(table: pl.DataFrame) -> Measurement:
     """Validation error tracks training error closely for both PG and DG, indicating no

@@ -22,7 +22,7 @@ claims = ClaimBook("tokens")
 @claims.add(
     "Appendix D.2, Figure 21a",
     paper="> 0",
-    readings=equal_budgets(sweep.RATE),
+    readings=equal_budgets("rate"),
     rule=above(0, "regret at a learning rate, baseline − DG"),
 )
 def learning_rates(rows: pl.DataFrame) -> Measurement:
@@ -50,7 +50,7 @@ def learning_rates(rows: pl.DataFrame) -> Measurement:
 @claims.add(
     "Appendix D.2, Figure 21b",
     paper="> 0",
-    readings=equal_budgets(sweep.EXTENDED),
+    readings=equal_budgets("extended"),
     rule=LAST_ERRORS,
 )
 def extended(rows: pl.DataFrame) -> Measurement:
@@ -74,7 +74,7 @@ def _by_variant(rows: pl.DataFrame) -> dict[Variant, dict[str, np.ndarray]]:
 @claims.add(
     "Section 5, Appendix D.3, Figure 23",
     paper="> 0",
-    readings=equal_budgets(sweep.VARIANTS),
+    readings=equal_budgets("variants"),
     rule=above(0, "regret, baseline − DG"),
 )
 def every_variant(rows: pl.DataFrame) -> Measurement:
@@ -88,7 +88,7 @@ def every_variant(rows: pl.DataFrame) -> Measurement:
 @claims.add(
     "Section 5, Appendix D.3, Figure 23",
     paper="> 0, often",
-    readings=equal_budgets(sweep.VARIANTS),
+    readings=equal_budgets("variants"),
     rule=above(0, "gap in regret (baseline − DG), Sequential − Bag-of-Tokens", most=True),
 )
 def sequential_gap(rows: pl.DataFrame) -> Measurement:

@@ -19,7 +19,7 @@ from delightful.lab.verdicts import (
 )
 from delightful.paper.comparisons import lower
 from delightful.paper.tokens import sweep
-from delightful.paper.tokens.claims.main_text import equal_budgets
+from delightful.paper.tokens.claims.main_text import both_systems, equal_budgets
 from delightful.paper.tokens.runs import by_seed, ends
 
 claims = ClaimBook("tokens")
@@ -73,7 +73,9 @@ def _setting(method: str, at: Setting) -> str:
     return _words((_TUNED[method][1], "β", "passes"), at)
 
 
-@claims.add("Appendix D.1", paper="< 0.01", sweep=sweep.CURVES, rule=below(0.01, "DG's regret"))
+@claims.add(
+    "Appendix D.1", paper="< 0.01", readings=both_systems("curves"), rule=below(0.01, "DG's regret")
+)
 def tuned_dg(table: pl.DataFrame) -> Measurement:
     """DG's regret is below 0.01.
 
@@ -91,7 +93,7 @@ def _tuned(table: pl.DataFrame, method: str) -> Measurement:
 @claims.add(
     "Appendix D.1, Figure 20a",
     paper="≈ 0.03",
-    sweep=sweep.TUNING,
+    readings=both_systems("tuning"),
     rule=between(0.02, 0.045, "regret of the best of PPO's settings", ours="the paper says ≈ 0.03"),
 )
 def tuned_ppo(table: pl.DataFrame) -> Measurement:
@@ -102,7 +104,7 @@ def tuned_ppo(table: pl.DataFrame) -> Measurement:
 @claims.add(
     "Appendix D.1, Figure 20b",
     paper="≈ 0.08",
-    sweep=sweep.TUNING,
+    readings=both_systems("tuning"),
     rule=between(
         0.055, 0.12, "regret of the best of PMPO's settings", ours="the paper says ≈ 0.08"
     ),
@@ -115,7 +117,7 @@ def tuned_pmpo(table: pl.DataFrame) -> Measurement:
 @claims.add(
     "Appendix D.1, Figure 20",
     paper="> 0",
-    readings=equal_budgets(sweep.TUNING),
+    readings=equal_budgets("tuning"),
     rule=above(0, "regret, a setting of PPO or PMPO − DG"),
 )
 def tuning_does_not_help(rows: pl.DataFrame) -> Measurement:
@@ -144,7 +146,7 @@ def _ppo_grid(table: pl.DataFrame) -> Grid:
 @claims.add(
     "Appendix D.1, Figure 20a",
     paper="≈ 1",
-    sweep=sweep.TUNING,
+    readings=both_systems("tuning"),
     rule=at_most(
         1.25,
         "regret at an ε over that at the best other ε, no KL penalty",
@@ -168,7 +170,7 @@ def ppo_clip(table: pl.DataFrame) -> Measurement:
 @claims.add(
     "Appendix D.1, Figure 20a",
     paper="≥ 1",
-    sweep=sweep.TUNING,
+    readings=both_systems("tuning"),
     rule=at_least(
         0.9,
         "regret, averaged over ε, with a KL penalty over that without",
@@ -197,7 +199,7 @@ def ppo_kl(table: pl.DataFrame) -> Measurement:
 @claims.add(
     "Appendix D.1, Figure 20b",
     paper="> 0",
-    sweep=sweep.TUNING,
+    readings=both_systems("tuning"),
     rule=above(0, "regret, a setting with 0 < α < 1 − the best of those with α = 0 or 1"),
 )
 def pmpo_boundary(table: pl.DataFrame) -> Measurement:
@@ -234,7 +236,7 @@ def _best_mixture(grid: Grid) -> str:
 @claims.add(
     "Appendix D.4, Figure 24",
     paper="≈ 0.1",
-    sweep=sweep.ADDITIVE,
+    readings=both_systems("additive"),
     rule=between(0.07, 0.14, "regret of the best mixture", ours="the paper says ≈ 0.1"),
 )
 def best_additive(table: pl.DataFrame) -> Measurement:
@@ -246,7 +248,7 @@ def best_additive(table: pl.DataFrame) -> Measurement:
 @claims.add(
     "Appendix D.4, Figure 24",
     paper="≈ 0.04",
-    sweep=sweep.ADDITIVE,
+    readings=both_systems("additive"),
     rule=between(0.03, 0.055, "DG's regret", ours="the paper says ≈ 0.04"),
 )
 def dg_beside_additive(table: pl.DataFrame) -> Measurement:
@@ -257,7 +259,7 @@ def dg_beside_additive(table: pl.DataFrame) -> Measurement:
 @claims.add(
     "Section 5, Appendix D.4, Figure 24",
     paper="> 0",
-    sweep=sweep.ADDITIVE,
+    readings=both_systems("additive"),
     rule=above(0, "regret, REINFORCE − the best mixture"),
 )
 def additive_beats_pg(table: pl.DataFrame) -> Measurement:
@@ -270,7 +272,7 @@ def additive_beats_pg(table: pl.DataFrame) -> Measurement:
 @claims.add(
     "Section 5, Appendix D.4, Figure 24",
     paper="> 0",
-    sweep=sweep.ADDITIVE,
+    readings=both_systems("additive"),
     rule=above(0, "regret, mixture − DG"),
 )
 def additive_below_dg(table: pl.DataFrame) -> Measurement:

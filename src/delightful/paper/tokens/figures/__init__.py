@@ -1,5 +1,5 @@
 """The figures of Section 5 and Appendix D."""
 
-from delightful.paper.tokens.figures import appendix, main_text
+from delightful.paper.tokens.figures import appendix, author, main_text, staleness
 
-FIGURES = main_text.figures + appendix.figures
+FIGURES = main_text.figures + appendix.figures + staleness.figures + author.figures

@@ -63,16 +63,28 @@ def _map(axis: Any, table: pl.DataFrame, method: str, option: str, symbol: str) 
     return numbers
 
 
-@figures.add("Figure 20", "Tuning PPO and PMPO", sweep=sweep.TUNING, appendix=True)
+@figures.add("Figure 20", "Tuning PPO and PMPO", sweep=sweep.STALE.tuning, appendix=True)
 def tuning(table: pl.DataFrame) -> Drawing:
-    """Average error over clip or preference and KL penalty, with four passes over each batch; for
-    PMPO also with one, where the penalty has no gradient. The quick scale has fewer values."""
+    """Average error over clip or preference and KL penalty, with stale actors and one pass over
+    each batch. The quick scale has fewer values."""
     ppo = partial(_map, method="ppo", option="clip", symbol="clip ε")
     pmpo = partial(_map, method="pmpo", option="preference", symbol="preference α")
     return side_by_side(table, ppo, pmpo)
 
 
-@figures.add("Figure 21a", "Learning rate", sweep=sweep.RATE, appendix=True)
+@figures.add(
+    "Figure 20, fresh actors",
+    "Tuning PPO and PMPO, fresh actors",
+    sweep=sweep.FRESH.tuning,
+    appendix=True,
+)
+def tuning_fresh(table: pl.DataFrame) -> Drawing:
+    """As Figure 20, with four passes over each batch; for PMPO also with one, where the penalty has
+    no gradient."""
+    return tuning(table)
+
+
+@figures.add("Figure 21a", "Learning rate", sweep=sweep.STALE.rate, appendix=True)
 def learning_rate(table: pl.DataFrame) -> Drawing:
     """Error averaged over 1,000 batches."""
     figure, (axis,) = style.panels(1, width=3.8, height=2.7)
@@ -83,15 +95,34 @@ def learning_rate(table: pl.DataFrame) -> Drawing:
     return Drawing(figure, numbers)
 
 
-@figures.add("Figure 21b", "Extended training", sweep=sweep.EXTENDED, appendix=True)
+@figures.add(
+    "Figure 21a, fresh actors", "Learning rate, fresh actors", sweep=sweep.FRESH.rate, appendix=True
+)
+def learning_rate_fresh(table: pl.DataFrame) -> Drawing:
+    """As Figure 21a; PPO makes four passes over each batch."""
+    return learning_rate(table)
+
+
+@figures.add("Figure 21b", "Extended training", sweep=sweep.STALE.extended, appendix=True)
 def extended(table: pl.DataFrame) -> Drawing:
-    """Sequence error over 10,000 batches, 1,200 at the quick scale."""
+    """Sequence error over 10,000 batches, 1,000 at the quick scale."""
     figure, (axis,) = style.panels(1)
     numbers = along(axis, table, "error")
     error_axis(axis)
     axis.set(xscale="log", xlabel="batches of episodes", ylabel="sequence error")
     style.legend(axis)
     return Drawing(figure, numbers)
+
+
+@figures.add(
+    "Figure 21b, fresh actors",
+    "Extended training, fresh actors",
+    sweep=sweep.FRESH.extended,
+    appendix=True,
+)
+def extended_fresh(table: pl.DataFrame) -> Drawing:
+    """As Figure 21b; PPO makes four passes over each batch."""
+    return extended(table)
 
 
 @figures.add("Figure 22", "Reward structures", appendix=True)
@@ -126,7 +157,7 @@ def _by_reward(
     return Drawing(figure, pl.concat(parts))
 
 
-@figures.add("Figure 23", "Eight task variants", sweep=sweep.VARIANTS, appendix=True)
+@figures.add("Figure 23", "Eight task variants", sweep=sweep.STALE.variants, appendix=True)
 def variants(table: pl.DataFrame) -> Drawing:
     """Sequence error for four targets and two rewards over 1,000 batches; 200 if quick."""
     rewards = [r for r in ("bag", "sequential", "all") if r in set(table["reward"])]
@@ -134,7 +165,18 @@ def variants(table: pl.DataFrame) -> Drawing:
 
 
 @figures.add(
-    "Figure 24", "Additive mixtures against the product", sweep=sweep.ADDITIVE, appendix=True
+    "Figure 23, fresh actors",
+    "Eight task variants, fresh actors",
+    sweep=sweep.FRESH.variants,
+    appendix=True,
+)
+def variants_fresh(table: pl.DataFrame) -> Drawing:
+    """As Figure 23; PPO makes four passes over each batch."""
+    return variants(table)
+
+
+@figures.add(
+    "Figure 24", "Additive mixtures against the product", sweep=sweep.STALE.additive, appendix=True
 )
 def additive(table: pl.DataFrame) -> Drawing:
     """Average error of σ(((1−α)U + αℓ)/η)·U over 1,000 batches."""
@@ -160,6 +202,17 @@ def additive(table: pl.DataFrame) -> Drawing:
     return Drawing(figure, drawn)
 
 
+@figures.add(
+    "Figure 24, fresh actors",
+    "Additive mixtures, fresh actors",
+    sweep=sweep.FRESH.additive,
+    appendix=True,
+)
+def additive_fresh(table: pl.DataFrame) -> Drawing:
+    """As Figure 24."""
+    return additive(table)
+
+
 @figures.add("beyond the paper", "All-or-nothing reward", sweep=sweep.ALL_OR_NOTHING, appendix=True)
 def all_or_nothing(table: pl.DataFrame) -> Drawing:
     """An answer earns 1 if it is faultless and 0 otherwise, so at first nearly every batch has no
@@ -171,7 +224,7 @@ def all_or_nothing(table: pl.DataFrame) -> Drawing:
 @figures.add(
     "beyond the paper",
     "What the gate does to Token Reversal",
-    sweep=sweep.CURVES,
+    sweep=sweep.STALE.curves,
     appendix=True,
 )
 def gate(table: pl.DataFrame) -> Drawing:

@@ -39,11 +39,28 @@ def error_axis(axis: Any) -> None:
     percent(axis)
 
 
-@figures.add("Figure 8", "Sequence error on Token Reversal", sweep=sweep.CURVES)
+@figures.add("Figure 8", "Sequence error on Token Reversal", sweep=sweep.STALE.curves)
 def error(table: pl.DataFrame) -> Drawing:
     """The share of wrong tokens in sampled answers, H = 10 and M = 2, each method at its own
-    learning rate. PPO makes four passes over each batch, the others one: (a) per batch of 100
-    episodes, (b) per gradient step."""
+    learning rate, with actors as old as in a distributed system. One gradient step per batch of 100
+    episodes."""
+    figure, (axis,) = style.panels(1)
+    numbers = along(axis, table, "error")
+    error_axis(axis)
+    axis.set(xlabel="batches of episodes", ylabel="sequence error")
+    style.legend(axis)
+    return Drawing(figure, numbers)
+
+
+@figures.add(
+    "Figure 8, fresh actors",
+    "Sequence error with fresh actors",
+    sweep=sweep.FRESH.curves,
+    appendix=True,
+)
+def error_fresh(table: pl.DataFrame) -> Drawing:
+    """As Figure 8, with actors that always have the learner's parameters. PPO makes four passes
+    over each batch, the others one: (a) per batch of 100 episodes, (b) per gradient step."""
     figure, axes = style.panels(2)
     rows = with_regret(table)
     fewest = rows.group_by("method").agg(pl.col("updates").max())["updates"].min()
@@ -79,11 +96,11 @@ def _fits(axis: Any, table: pl.DataFrame, field: str) -> pl.DataFrame:
     return pl.concat([numbers, pl.DataFrame(laws)], how="diagonal") if laws else numbers
 
 
-@figures.add("Figure 9", "Scaling with task complexity", sweep=sweep.SCALING)
+@figures.add("Figure 9", "Scaling with task complexity", sweep=sweep.STALE.scaling)
 def scaling(table: pl.DataFrame) -> Drawing:
     """(a, b) Final error and (c, d) error averaged over training, against the horizon at M = 2 and
     the vocabulary at H = 10. Dashed: power laws fitted to each method. The paper trains for 10,000
-    batches; the quick scale for 1,000."""
+    batches; the quick scale for 400."""
     figure, axes = style.panels(4, width=2.7)
     symbols = {"length": "horizon H", "vocabulary": "vocabulary M"}
     parts = []
@@ -105,3 +122,15 @@ def scaling(table: pl.DataFrame) -> Drawing:
         ticks(axis, sorted(varying(table, field)[field].unique().to_list()))
     letter(axes)
     return Drawing(figure, pl.concat(parts, how="diagonal"))
+
+
+@figures.add(
+    "Figure 9, fresh actors",
+    "Scaling with fresh actors",
+    sweep=sweep.FRESH.scaling,
+    appendix=True,
+)
+def scaling_fresh(table: pl.DataFrame) -> Drawing:
+    """As Figure 9, with actors that always have the learner's parameters; PPO makes four passes
+    over each batch."""
+    return scaling(table)

@@ -1,34 +1,24 @@
-"""Runners: cells in, finished cells in the store. In this process, or over local processes.
-
-Every runner calls `run_cell`, so all of them store the same bytes; what differs is where it runs.
-A runner yields each cell as it is finished or has failed, in no particular order.
-"""
+"""Runners of one machine: in this process, or over local processes."""
 
 import concurrent.futures
 import itertools
 import multiprocessing
 import os
-import shutil
 import threading
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import wait
 
-import numpy as np
-
 from delightful.lab import modules
-from delightful.lab.cells import Cell
+from delightful.lab.cells import Cell, named
 from delightful.lab.compiling import use_threads
 from delightful.lab.errors import BrokenRunError, LabError
+from delightful.lab.runners.running import Outcome, run_cell
 from delightful.lab.signals import ignoring_ctrl_c
 from delightful.lab.store import Store
 
 POLL = 0.5  # seconds between checks for a Ctrl-C
-
-Outcome = float | BrokenRunError
-"""The seconds that a cell took, or why it failed."""
 
 
 def cores() -> int:
@@ -38,34 +28,32 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def run_cell(cell: Cell, store: Store) -> float:
-    """Run one cell and store it, unless another process has just done so; the seconds it took.
+class LocalRunner:
+    """Runs cells over processes of this machine; a single one is this process.
 
-    Those of a resumed cell are scaled up to all of its work.
+    Args:
+        workers: How many.
     """
-    with store.lock(cell):
-        if store.state(cell) == "done":
-            return 0.0
-        unfinished = store.unfinished(cell)
-        rest = 1 - cell.share(unfinished)
-        start = time.perf_counter()
-        curves = cell.run(unfinished)
-        seconds = (time.perf_counter() - start) / max(rest, 0.1)
-        for name, values in curves.items():
-            if not np.all(np.isfinite(values)):
-                raise BrokenRunError(f"{cell} gave NaN or infinity in {name}; it was not stored.")
-        store.write(cell, curves, seconds)
-        shutil.rmtree(unfinished, ignore_errors=True)
-    store.log("cell", id=cell.id, cell=str(cell), seconds=round(seconds, 4))
-    return seconds
 
+    def __init__(self, workers: int) -> None:
+        self.slots = workers
 
-def run(cells: Iterable[Cell], store: Store, workers: int) -> Iterator[tuple[Cell, Outcome]]:
-    """Run cells on `workers` processes; each with its outcome as it ends.
+    def prepare(self, cells: Sequence[Cell]) -> None:
+        """Make the data sets that these cells need available."""
+        for prepare in {cell.program.prepare for cell in cells} - {""}:
+            named(prepare)()
 
-    The next cell is taken when a process is free, so `cells` may choose it then.
-    """
-    return run_here(cells, store) if workers == 1 else run_local(cells, store, workers)
+    def run(self, cells: Iterable[Cell], store: Store) -> Iterator[tuple[Cell, Outcome]]:
+        """Run cells; see `Runner`."""
+        return run_here(cells, store) if self.slots == 1 else run_local(cells, store, self.slots)
+
+    def place(self, cells: int) -> str:
+        """The number of processes, in words."""
+        return f"{min(self.slots, cells)} processes"
+
+    def status(self) -> str:
+        """Nothing that the progress does not say."""
+        return ""
 
 
 def run_here(cells: Iterable[Cell], store: Store) -> Iterator[tuple[Cell, Outcome]]:
@@ -122,10 +110,10 @@ def _first_completed(running: Iterable[Future[Outcome]]) -> set[Future[Outcome]]
     return done
 
 
-def _start_worker(imports: Sequence[str]) -> None:
+def _start_worker(imports: Sequence[modules.Module]) -> None:
     threading.Thread(target=_die_with_parent, daemon=True).start()
-    for name in imports:
-        modules.load(name)
+    for module in imports:
+        modules.load_again(module)
 
 
 def _die_with_parent() -> None:

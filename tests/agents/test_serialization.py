@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 from safetensors.numpy import save
 
-from delightful.agents.control.serialization import (
+from delightful.agents.serialization import (
     flatten,
     from_bytes,
     to_bytes,

@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from delightful.agents.control.training import Record
 from delightful.lab.store import writing
+
+Record = dict[str, float]
 
 SUFFIX = ".delightful"  # tells our files from others in the folder
 

@@ -9,7 +9,7 @@ pytest.importorskip("tensorboardX", reason="needs the control extra")
 
 from tensorboardX.proto.event_pb2 import Event
 
-from delightful.agents.control.tensorboard import TensorBoard
+from delightful.agents.tensorboard import TensorBoard
 from delightful.lab.errors import LabError
 
 

@@ -1,0 +1,130 @@
+"""Runs on a local Ray that is started once for this file."""
+
+import json
+import os
+import threading
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from toy import BrokenActor, MortalActor, SloppyActor, ToyActor, ToyLearner, UselessActor
+
+from delightful.agents.actor_learner import ActorLearnerConfig, cluster, train
+from delightful.agents.actor_learner.checkpoints import Checkpoint
+from delightful.lab.errors import LabError
+
+# A process for each actor takes seconds to start. The warnings are Ray's, of its sockets and files.
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+SMALL = ActorLearnerConfig(actors=2, steps=20, batches=3, queue=3)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def local_ray():
+    pytest.importorskip("ray")
+    paths = (str(Path(__file__).parent), os.environ.get("PYTHONPATH", ""))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))  # workers import the toy
+        yield from _started()
+
+
+def _started():
+    with cluster.connected("local"):
+        yield
+
+
+def changed(**changes):
+    return ActorLearnerConfig(**{**SMALL.__dict__, **changes})
+
+
+def test_it_learns_and_counts_the_staleness_of_every_batch_that_it_used():
+    learner, records = ToyLearner(), []
+    config = changed(steps=60)
+    result = train(ToyActor, learner, config, watch=lambda p: records.append(p.record) or False)
+    records = [record for record in records if record]
+    assert abs(learner.mean - 1) < 0.5
+    assert [record["step"] for record in records] == list(range(1, 61))
+    found = result.summary()["staleness"]
+    assert found["batches"] == config.steps * config.batches
+    assert found["mean"] == pytest.approx(np.mean([r["staleness_mean"] for r in records]))
+    assert found["max"] == max(record["staleness_max"] for record in records)
+    assert sum(actor["batches"] for actor in found["actors"]) == found["batches"]
+    assert json.loads(json.dumps(result.summary())) == result.summary()
+
+
+def test_lagging_actors_are_as_stale_as_was_asked_and_a_slow_actor_sends_less():
+    records = []
+    config = changed(steps=60, lag=5, slow=((1, 0.1),))
+    result = train(
+        partial(MortalActor, "/nowhere"), ToyLearner(), config,
+        watch=lambda p: records.append(p.record) or False,
+    )  # fmt: skip
+    late = [record for record in records if record and record["step"] > 40]
+    assert min(record["staleness_mean"] for record in late) >= 5
+    fast, slow = (counts.total() for counts in result.staleness.counts)
+    assert fast > 2 * slow
+
+
+def test_a_killed_actor_is_started_again_and_counted(tmp_path):
+    path, said = tmp_path / "kill", []
+    path.touch()
+    result = train(
+        partial(MortalActor, str(path)), ToyLearner(), changed(steps=100), say=said.append
+    )
+    assert result.step == 100
+    assert result.restarts.total() == 1
+    (actor,) = result.restarts
+    assert said == [f"actor {actor} died and was started again"]
+
+
+def test_unusable_batches_are_dropped_counted_and_named():
+    learner, said = ToyLearner(), []
+    result = train(SloppyActor, learner, SMALL, say=said.append)
+    assert result.step == 20
+    assert result.rejected.total() > 0
+    assert 1 <= len(said) <= 2
+    words = ("action has shape (7,), not (8,)", "reward has NaN")
+    assert all(any(word in one for word in words) for one in said)
+    assert np.isfinite(learner.mean)
+
+
+@pytest.mark.parametrize(
+    ("actor", "said"),
+    [
+        (BrokenActor, r"actor \d failed: RuntimeError\('no such room'\)\.$"),
+        (UselessActor, r"100 batches in a row were unusable; the last: it has action, not"),
+    ],
+)
+def test_actors_that_never_send_a_batch_end_the_run_with_a_sentence(actor, said):
+    with pytest.raises(LabError, match=said):
+        train(actor, ToyLearner(), SMALL)
+
+
+def test_a_stopped_run_goes_on_from_its_checkpoint(tmp_path):
+    learner = ToyLearner()
+    config = changed(lag=2)
+    first = train(ToyActor, learner, config, folder=tmp_path, watch=lambda p: p.step == 7)
+    assert first.step == 7
+    arrays, facts = Checkpoint(tmp_path, run_of(config)).read()
+    assert arrays["learner/mean"].tobytes() == np.float32(learner.mean).tobytes()
+    assert facts["held"] == [5, 6, 7]
+    assert min(facts["calls"]) > 0
+    again = ToyLearner()
+    second = train(ToyActor, again, config, folder=tmp_path)
+    assert second.step == 20
+    assert second.staleness.overall.total() == 60
+    finished = ToyLearner()
+    assert train(ToyActor, finished, config, folder=tmp_path).step == 20
+    assert finished.mean == again.mean
+    with pytest.raises(LabError, match="another run"):
+        train(ToyActor, ToyLearner(), config, seed=1, folder=tmp_path)
+
+
+def run_of(config):
+    return {**config.__dict__, "slow": [], "seed": 0}
+
+
+def test_no_thread_is_left():
+    before = threading.active_count()
+    train(ToyActor, ToyLearner(), SMALL)
+    assert threading.active_count() <= before
