@@ -182,6 +182,8 @@ def _sweeps(actors: Actors, suffix: str) -> Sweeps:
     }
     usual = _SEEDS if actors.delay else _FEW
     seeds = {"scaling": usual | {"brief": 2}}
+    if actors.delay:
+        seeds["curves"] = usual | {"quick": 8}  # with 4, intervals are too wide to decide anything
     return Sweeps(
         *(
             Sweep(
