@@ -3,3 +3,9 @@
 import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+from hypothesis import settings
+
+# A busy machine is no failure. All else is as Hypothesis has it here, or under CI.
+settings.register_profile("delightful", settings.default, deadline=None)
+settings.load_profile("delightful")

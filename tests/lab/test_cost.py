@@ -43,6 +43,9 @@ def test_cells_of_other_shapes_do_not(speed: Speed) -> None:
 def test_stored_cells_tell_how_fast_this_machine_is(tmp_path: Path, monkeypatch) -> None:
     store, done = Store(tmp_path), [cell(CONFIG), cell(CONFIG, 2)]
     monkeypatch.setattr(store, "entry", lambda c: {"seconds": 36.0 if c is done[0] else 6.0})
+    assert Speed(done, store).measured == {}  # they were copied into this store
+    for one in done:
+        store.log("cell", id=one.id, cell=str(one), seconds=1.0)
     speed = Speed(done, store)  # 42 s for what takes 14 s on the reference machine
     assert speed.measured == {PROGRAM.name: pytest.approx(3.0)}
     assert speed.seconds(cell(CONFIG, 4)) == pytest.approx(6.0)

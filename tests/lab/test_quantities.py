@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from delightful.lab.quantities import Greatest, Least, Mean, Ratio
+from delightful.lab.quantities import Greatest, Least, Mean, Ratio, seeds_to_trust
 
-SEVERAL = arrays(float, (4, 5), elements=st.floats(-10, 10))
+SEVERAL = arrays(float, (4, 5), elements=st.floats(-10, 10)).filter(
+    lambda scores: (np.ptp(scores, axis=1) > 0).all()  # equal scores have no bounds
+)
 
 
 @given(SEVERAL, st.floats(0.5, 0.99))
@@ -68,3 +70,30 @@ def test_one_must_be_above_to_tell_or_all_below():
     assert Greatest([below, below]).tells(0.0, 12, 0.95)
     assert not Greatest([below, near]).tells(0.0, 12, 0.95)
     assert Least([far, far]).tells(0.0, 12, 0.95)
+
+
+@pytest.mark.parametrize(
+    "of", [Mean, lambda x: Ratio(x, np.ones_like(x)), lambda x: Least([Mean(x)])]
+)
+def test_few_equal_scores_bound_nothing(of):
+    """An error of 0 in 3 runs is not known to be 0: a run in ten may fail."""
+    for value in (0.0, 0.25):
+        few, enough = of(np.full(43, value)), of(np.full(44, value))
+        assert math.isnan(few.estimate(0.99).low)
+        assert math.isnan(few.estimate(0.99).high)
+        assert enough.estimate(0.99).low == enough.estimate(0.99).high == value
+        assert not few.tells(0.1, 43, 0.99)
+        assert few.tells(0.1, 44, 0.99)
+
+
+def test_with_that_many_seeds_a_rare_value_would_have_been_seen():
+    for confidence in (0.95, 0.99, 0.994):
+        n = seeds_to_trust(confidence)
+        assert 0.9**n <= 1 - confidence < 0.9 ** (n - 1)
+
+
+def test_one_without_bounds_leaves_those_of_several_open():
+    known, equal = Mean(np.array([1.0, 1.1, 0.9])), Mean(np.zeros(3))
+    found = Greatest([known, equal]).estimate(0.95)
+    assert found.low == known.estimate(1 - 0.05 / 2).low
+    assert found.high == math.inf

@@ -1,7 +1,8 @@
 """How long a run will take on this machine, estimated before it starts.
 
-The estimate uses the times of stored cells of the same program. Where there are none, the
-program's time on the reference machine is scaled by a short speed test. Cells that differ in floats
+The estimate uses the times of cells of the same program that this store saw run; those that were
+copied into it may come from another machine. Where there are none, the program's time on the
+reference machine is scaled by a short speed test. Cells that differ in floats
 and seeds alone share a compiled program, which takes its time once.
 """
 
@@ -81,8 +82,9 @@ class Speed:
         self._store = store
         self._compiled: set[Hashable] = set()
         here, there = defaultdict[str, float](float), defaultdict[str, float](float)
+        ours = store.run_here()
         for cell in done:
-            if entry := store.entry(cell):
+            if cell.id in ours and (entry := store.entry(cell)):
                 here[cell.program.name] += entry["seconds"]
                 there[cell.program.name] += self._guess(cell)
                 self._compiled.add(_compiled(cell))

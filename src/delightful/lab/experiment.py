@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from delightful.lab.cells import Plan, Sweep
-from delightful.lab.verdicts import Criterion, Measurement, Rule
+from delightful.lab.verdicts import Criterion, Measurement, Rule, looks
 
 Draw = Callable[..., "Drawing"]
 Check = Callable[..., Measurement]
@@ -69,6 +69,13 @@ class Claim:
         for words in self.finding:
             if words and words.count("{is}") != 1:
                 raise ValueError(f'a finding says "{{is}}" once, in place of its verb: {words!r}')
+        for sweep in (reading.sweep for reading in self.readings if reading.sweep):
+            most = looks(sweep.seeds["paper"])[-1]
+            if self.rule.seeds > most:
+                asked = f"{self.rule.seeds} seeds, and verdicts on {sweep.name} are given up to"
+                raise ValueError(
+                    f"{self.id} can never be decided: its rule asks for {asked} {most}"
+                )
 
     @property
     def sweep(self) -> Sweep | None:

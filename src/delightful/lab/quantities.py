@@ -16,6 +16,16 @@ from delightful.lab.statistics import Estimate, fieller, t_half_width, t_interva
 Scores = NDArray[Any]
 """One number per seed."""
 
+RARE = 0.1  # a run in ten that differs from the others must have had its chance to be seen
+
+
+def seeds_to_trust(confidence: float) -> int:
+    """How many equal scores count as certain, which have no spread to compute an interval from.
+
+    With that many, a value that one run in ten takes would have been seen with this confidence.
+    """
+    return math.ceil(math.log(1 - confidence) / math.log(1 - RARE))
+
 
 @dataclass(frozen=True)
 class Exact:
@@ -41,13 +51,17 @@ class Mean:
         return len(self.scores)
 
     def estimate(self, confidence: float) -> Estimate:
-        """The mean with Student's interval."""
+        """The mean with Student's interval; no bounds if scores are few and all the same."""
+        if _equal(self.scores) and self.seeds < seeds_to_trust(confidence):
+            return Estimate(float(np.mean(self.scores)), math.nan, math.nan)
         return t_interval(self.scores, confidence)
 
     def tells(self, threshold: float, seeds: int, confidence: float) -> bool:
         """Whether `seeds` seeds like these would put the interval on one side of the threshold."""
         if len(self.scores) < 2:
             return False
+        if _equal(self.scores):
+            return seeds >= seeds_to_trust(confidence)
         spread, distance = np.std(self.scores, ddof=1), abs(np.mean(self.scores) - threshold)
         return bool(t_half_width(float(spread), seeds, confidence) < distance)
 
@@ -64,7 +78,9 @@ class Ratio:
         return len(self.above)
 
     def estimate(self, confidence: float) -> Estimate:
-        """The ratio with Fieller's interval."""
+        """The ratio with Fieller's interval; no bounds if scores are few and all the same."""
+        if _equal(self.above, self.below) and self.seeds < seeds_to_trust(confidence):
+            return fieller(self.above[:1], self.below[:1], confidence)
         return fieller(self.above, self.below, confidence)
 
     def tells(self, threshold: float, seeds: int, confidence: float) -> bool:
@@ -90,9 +106,14 @@ class Greatest:
     def estimate(self, confidence: float) -> Estimate:
         """The greatest value; low is the greatest low end, shared, and high the greatest high."""
         found = [one.estimate(confidence) for one in self.of]
-        low = max(one.estimate(self._shared(confidence)).low for one in self.of)
         value = float(np.max([x.value for x in found]))  # NaN if one is
-        return Estimate(value, low, max(x.high for x in found))
+        lows = [one.estimate(self._shared(confidence)).low for one in self.of]
+        highs = [x.high for x in found]
+        if np.isnan([*lows, *highs]).all():
+            return Estimate(value, math.nan, math.nan)
+        # Where one has no bound, it may be anything.
+        low = max(-math.inf if math.isnan(low) else low for low in lows)
+        return Estimate(value, low, max(math.inf if math.isnan(high) else high for high in highs))
 
     def tells(self, threshold: float, seeds: int, confidence: float) -> bool:
         """As `Mean.tells`: one must be above the threshold, or all below."""
@@ -128,6 +149,10 @@ class Least:
     @property
     def _mirrored(self) -> Greatest:
         return Greatest([_negative(one) for one in self.of])
+
+
+def _equal(*scores: Scores) -> bool:
+    return all(len(one) > 1 and np.ptp(one) == 0 for one in scores)
 
 
 def _negative(one: Mean | Ratio) -> Mean | Ratio:

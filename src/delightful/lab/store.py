@@ -17,6 +17,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -39,6 +40,7 @@ class DamagedError(LabError):
     """A stored cell whose bytes are not those that were written."""
 
 
+_CELL_EVENT = re.compile(rb'.*"event": "cell", "id": "([0-9a-f]{64})"')
 _CLOCK = 2.0  # seconds: the coarsest clock of a file system
 
 
@@ -212,6 +214,14 @@ class Store:
         """Hold the locks of several cells at once."""
         with _lock_file(self.path) as file:
             yield Locks(file)
+
+    def run_here(self) -> set[str]:
+        """The ids of the cells that events.jsonl tells of: those not copied from elsewhere."""
+        try:
+            lines = (self.path / "events.jsonl").read_bytes().splitlines()
+        except OSError:
+            return set()
+        return {found[1].decode() for line in lines if (found := _CELL_EVENT.match(line))}
 
     def log(self, event: str, **facts: Any) -> None:
         """Append one line to events.jsonl; a single write, so that lines never mix."""
