@@ -5,7 +5,6 @@ is put; the pages on when not to use DG and of frequent questions, between which
 pages of docs/paper are written whole.
 """
 
-import itertools
 import json
 import re
 from pathlib import Path
@@ -134,26 +133,49 @@ def stale_actors() -> str:
     errors = rows.filter(pl.col("metric") == "regret")
     leads = rows.filter(pl.col("metric") == "regret − DG's")
     methods = sorted(set(errors["method"]), key=lambda spec: (spec == "dg", spec))
-    lines = [f"| actors up to | {' | '.join(map(label, methods))} |"]
+    lines = [f"| actors up to | {' | '.join(map(_brief, methods))} |"]
     lines.append(f"|---|{'---|' * len(methods)}")
     for (delay,), mine in errors.sort("delay").group_by("delay", maintain_order=True):
-        means = dict(mine.select("method", "mean").rows())
-        shown = [f"{means[spec]:.3f}" if spec in means else "" for spec in methods]
+        means = {spec: f"{mean:.3f} ({n:.0f})" for spec, mean, n in mine.select(*COLUMNS).rows()}
+        shown = [means.get(spec, "") for spec in methods]
         lines.append(f"| {delay:.0f} updates old | {' | '.join(shown)} |")
-    seeds = sorted(set(errors["seeds"]))
-    words = f"{seeds[0]:.0f} to {seeds[-1]:.0f}" if len(seeds) > 1 else f"{seeds[0]:.0f}"
-    said = [f"{words} seeds; 95% intervals of the difference on the same seeds:"]
-    said += [_from_delay_on(spec, leads) for spec in methods if spec != "dg"]
-    return "\n".join([*lines, "", *said, ""])
+    lines += [
+        "",
+        "In brackets: seeds. 95% intervals of the difference, on seeds that both have:",
+        "",
+    ]
+    lines += [f"- {_from_delay_on(spec, leads)}" for spec in methods if spec != "dg"]
+    return "\n".join([*lines, "", *_turning(), ""])
+
+
+COLUMNS = ("method", "mean", "seeds")
+
+
+def _brief(spec: str) -> str:
+    return label(spec).replace("preference=1.0", "α = 1")
 
 
 def _from_delay_on(spec: str, leads: pl.DataFrame) -> str:
-    """From which delay on the whole interval of a method's error less DG's is above 0."""
-    mine = leads.filter(pl.col("method") == spec).sort("delay", descending=True)
-    ahead = list(itertools.takewhile(lambda row: row[1] > 0, mine.select("delay", "low").rows()))
-    if not ahead:
-        return f"at the largest D that was run, DG's lead over {label(spec)} is not clear."
-    return f"DG is ahead of {label(spec)} from D = {ahead[-1][0]:.0f} on."
+    """At which delays the whole interval of a method's error less DG's is above 0."""
+    mine = leads.filter(pl.col("method") == spec).sort("delay")
+    cases: dict[str, list[str]] = {"ahead": [], "behind": [], "undecided": []}
+    for delay, low, high in mine.select("delay", "low", "high").rows():
+        cases["ahead" if low > 0 else "behind" if high < 0 else "undecided"].append(f"{delay:.0f}")
+    said = [f"{word} at D = {', '.join(at)}" for word, at in cases.items() if at]
+    return f"**DG against {_brief(spec)}**: {'; '.join(said) or 'fewer than 4 seeds'}."
+
+
+def _turning() -> list[str]:
+    """From which delay on each claim holds, that tokens/staleness can decide."""
+    rows = pl.read_csv(RESULTS / "figures" / "tokens-claims-by-age.csv")
+    lines = ["Claims of Section 5 by the age of the actors, as far as these runs decide them:", ""]
+    for (_, sentence), mine in rows.group_by("claim", "sentence", maintain_order=True):
+        by_verdict: dict[str, list[str]] = {}
+        for delay, verdict in mine.sort("delay").select("delay", "verdict").rows():
+            by_verdict.setdefault(verdict, []).append(str(delay))
+        said = [f"{verdict} at D = {', '.join(at)}" for verdict, at in by_verdict.items()]
+        lines.append(f"- {sentence} {'; '.join(said).capitalize()}.".replace("d =", "D ="))
+    return lines
 
 
 def staleness() -> str:

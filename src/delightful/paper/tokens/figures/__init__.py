@@ -1,5 +1,8 @@
 """The figures of Section 5 and Appendix D."""
 
-from delightful.paper.tokens.figures import appendix, author, main_text, staleness
+from delightful.paper.tokens.figures import appendix, author, main_text, staleness, turning
 
-FIGURES = main_text.figures + appendix.figures + staleness.figures + author.figures
+FIGURES = [
+    *(main_text.figures + appendix.figures),
+    *(staleness.figures + turning.figures + author.figures),
+]
