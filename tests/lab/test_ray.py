@@ -16,20 +16,23 @@ import ray_programs
 from ray_programs import cell
 
 from delightful.cli.main import main
-from delightful.lab import modules
+from delightful.lab import cluster as cluster_module
+from delightful.lab import modules, nodes
 from delightful.lab.cells import Cell, Plan
+from delightful.lab.cluster import Cluster, imported
+from delightful.lab.cluster import connected as connected_to
 from delightful.lab.errors import BrokenRunError, LabError
 from delightful.lab.progress import run_missing
-from delightful.lab.runners import cluster as cluster_module
-from delightful.lab.runners import nodes, ray
-from delightful.lab.runners.cluster import Cluster, imported
+from delightful.lab.runners import ray
 from delightful.lab.runners.ray import RayRunner
 from delightful.lab.store import Store
 from delightful.paper.bandit.sweep import ALIGNMENT, TRAINING
 from delightful.registry import METHODS
 
 pytest.importorskip("ray")
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::FutureWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::ResourceWarning", "ignore::FutureWarning", "ignore:os.fork:RuntimeWarning"
+)
 HEAD = {"num_cpus": 2, "object_store_memory": 100 * 2**20, "include_dashboard": False}
 
 
@@ -224,13 +227,44 @@ def test_a_cell_that_another_process_runs_is_left_to_it(
     assert store.state(held) == "done"
 
 
+# Connections
+
+LOCAL = """
+import jax, os
+from delightful.lab.cluster import connected, imported
+jax.devices()
+with connected("local", 1) as cluster:
+    folder = imported()._private.worker._global_node.get_temp_dir_path()
+    print(cluster.cores(), os.path.isdir(folder))
+print(imported().is_initialized(), os.path.isdir(folder))
+"""
+
+
+def test_a_local_ray_is_stopped_and_jax_does_not_warn_that_it_forks() -> None:
+    command = [sys.executable, "-W", "always::RuntimeWarning", "-c", LOCAL]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "1 True\nFalse False\n"
+    assert done.stderr == ""
+
+
+def test_a_ray_of_the_caller_is_used_and_left_running(
+    connected: RayRunner, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")  # which nobody asks then
+    with RayRunner() as runner:
+        assert run_missing([cell("sleeping")], store, runner) == 1
+        assert runner.cluster.nodes() == connected.cluster.nodes()
+    assert imported().is_initialized()
+    assert run_missing([cell("sleeping", 1)], store, connected) == 1
+
+
 # What is refused
 
 
 def test_another_version_is_refused_by_the_check_and_by_each_task(
     connected: RayRunner, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ours = nodes.expected([]) | {"jax": "0.0.1"}
+    ours = nodes.expected(ray.ALWAYS) | {"jax": "0.0.1"}
     monkeypatch.setattr(ray, "expected", lambda _: ours)
     said = r"node .* has jax [\d.]+, and here it is 0\.0\.1: install the same on every node"
     with pytest.raises(LabError, match=said):
@@ -293,7 +327,7 @@ def test_a_cluster_that_wants_a_token_says_so(monkeypatch: pytest.MonkeyPatch) -
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"127.0.0.1:{server.getsockname()[1]}"
         with pytest.raises(LabError, match=f"Ray at {address} wants a token: set RAY_AUTH_MODE"):
-            Cluster(address, 1)
+            connected_to(address, 1).__enter__()
 
 
 def test_without_ray_the_command_says_what_to_install(

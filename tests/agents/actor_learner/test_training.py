@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from toy import BrokenActor, MortalActor, SloppyActor, ToyActor, ToyLearner, UselessActor
 
-from delightful.agents.actor_learner import ActorLearnerConfig, cluster, train
+from delightful.agents.actor_learner import ActorLearnerConfig, train, training
 from delightful.agents.actor_learner.checkpoints import Checkpoint
+from delightful.lab.cluster import Cluster, connected
 from delightful.lab.errors import LabError
 
 # A process for each actor takes seconds to start. The warnings are Ray's, of its sockets and files.
@@ -25,12 +26,8 @@ def local_ray():
     paths = (str(Path(__file__).parent), os.environ.get("PYTHONPATH", ""))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))  # workers import the toy
-        yield from _started()
-
-
-def _started():
-    with cluster.connected("local"):
-        yield
+        with connected("local", 2):
+            yield
 
 
 def changed(**changes):
@@ -122,6 +119,19 @@ def test_a_stopped_run_goes_on_from_its_checkpoint(tmp_path):
 
 def run_of(config):
     return {**config.__dict__, "slow": [], "seed": 0}
+
+
+def test_a_node_with_another_version_is_named_before_an_actor_starts(monkeypatch):
+    monkeypatch.setattr(training, "expected", lambda _: {"delightful": "0.0.1"})
+    with pytest.raises(LabError, match=r"node \S+ .* has delightful .* here it is 0\.0\.1"):
+        train(ToyActor, ToyLearner(), SMALL)
+
+
+def test_a_cluster_that_has_no_cores_yet_is_refused(monkeypatch):
+    monkeypatch.setattr(Cluster, "nodes", lambda *_, **__: [])
+    monkeypatch.setattr(Cluster, "grows", lambda _: True)
+    with pytest.raises(LabError, match="the Ray cluster has no cores yet"):
+        train(ToyActor, ToyLearner(), SMALL)
 
 
 def test_no_thread_is_left():

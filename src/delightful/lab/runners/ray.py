@@ -98,8 +98,8 @@ class RayRunner:
 
     def place(self, _: int) -> str:
         """Nodes and cores, in words."""
-        nodes = _count(len(self.cluster.nodes()), "Ray node")
-        return f"{self.cluster.cores()} cores of {nodes}"
+        nodes = self.cluster.nodes()
+        return f"{sum(n.cores for n in nodes)} cores of {_count(len(nodes), 'Ray node')}"
 
     def status(self) -> str:
         """Nodes, cores, speed and retries, in words."""
