@@ -1,4 +1,4 @@
-"""Connections to Ray, addresses that are refused, and what is said of a node that lacks a package."""
+"""Connections to Ray, addresses that are refused, and what a node is said to lack."""
 
 import socket
 import subprocess
