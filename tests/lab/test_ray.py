@@ -15,21 +15,21 @@ import pytest
 import ray_programs
 from ray_programs import cell
 
-from delightful.cli.main import main
-from delightful.lab import modules
+from delightful.lab import modules, nodes
 from delightful.lab.cells import Cell, Plan
+from delightful.lab.cluster import Cluster, imported
 from delightful.lab.errors import BrokenRunError, LabError
 from delightful.lab.progress import run_missing
-from delightful.lab.runners import cluster as cluster_module
-from delightful.lab.runners import nodes, ray
-from delightful.lab.runners.cluster import Cluster, imported
+from delightful.lab.runners import ray
 from delightful.lab.runners.ray import RayRunner
 from delightful.lab.store import Store
 from delightful.paper.bandit.sweep import ALIGNMENT, TRAINING
 from delightful.registry import METHODS
 
 pytest.importorskip("ray")
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::FutureWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::ResourceWarning", "ignore::FutureWarning", "ignore:os.fork:RuntimeWarning"
+)
 HEAD = {"num_cpus": 2, "object_store_memory": 100 * 2**20, "include_dashboard": False}
 
 
@@ -82,7 +82,8 @@ def values(store: Store, of: Cell) -> list[float]:
 def test_ray_stores_the_same_bytes_as_this_process(
     connected: RayRunner, store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    cells = ALIGNMENT.cells(Plan("smoke", seeds=2)) + TRAINING.cells(Plan("smoke", seeds=2))
+    plan = Plan("smoke", seeds=2)
+    cells = ALIGNMENT.cells(plan)[:6] + TRAINING.cells(plan)  # each pair compiles a program
     serial = Store(tmp_path / "serial")
     assert run_missing(cells, store, connected) == len(cells)
     assert "on 2 cores of 1 Ray node (" in capsys.readouterr().err
@@ -217,11 +218,25 @@ def test_a_cell_that_another_process_runs_is_left_to_it(
         assert other.stdout is not None
         assert other.stdout.readline() == "held\n"
         free, held = cell("sleeping", 1), cell("sleeping")
-        stop = threading.Timer(3.0, other.stdin.close)
+        stop = threading.Timer(1.0, other.stdin.close)
         stop.start()
         run_missing([held, free], store, connected)
     assert [event["id"] for event in events(store, "cell")] == [free.id]
     assert store.state(held) == "done"
+
+
+# Connections
+
+
+def test_a_ray_of_the_caller_is_used_and_left_running(
+    connected: RayRunner, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")  # which nobody asks then
+    with RayRunner() as runner:
+        assert run_missing([cell("sleeping")], store, runner) == 1
+        assert runner.cluster.nodes() == connected.cluster.nodes()
+    assert imported().is_initialized()
+    assert run_missing([cell("sleeping", 1)], store, connected) == 1
 
 
 # What is refused
@@ -230,7 +245,7 @@ def test_a_cell_that_another_process_runs_is_left_to_it(
 def test_another_version_is_refused_by_the_check_and_by_each_task(
     connected: RayRunner, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ours = nodes.expected([]) | {"jax": "0.0.1"}
+    ours = nodes.expected(ray.ALWAYS) | {"jax": "0.0.1"}
     monkeypatch.setattr(ray, "expected", lambda _: ours)
     said = r"node .* has jax [\d.]+, and here it is 0\.0\.1: install the same on every node"
     with pytest.raises(LabError, match=said):
@@ -240,65 +255,9 @@ def test_another_version_is_refused_by_the_check_and_by_each_task(
         run_missing([cell("sleeping")], store, connected)
 
 
-def test_what_a_node_lacks_is_one_sentence() -> None:
-    ours = {"python": "3.11", "delightful": "1.0", "mujoco": "3.17"}
-    assert nodes.difference("n", ours, ours) == ""
-    for found, said in (
-        ({"delightful": ""}, "node n has no delightful, and here it is 1.0"),
-        ({"mujoco": "3.0"}, "node n has mujoco 3.0, and here it is 3.17"),
-        ({"python": "3.12"}, "node n has python 3.12, and here it is 3.11"),
-    ):
-        sentence = nodes.difference("n", {**ours, **found}, ours)
-        assert sentence == f"{said}: install the same on every node."
-
-
-def test_the_check_sees_packages_that_are_missing_and_other_source() -> None:
-    found = nodes.inspector()(["no_such_package", "numpy", "delightful", "ray_programs"])
-    assert found["no_such_package"] == ""
-    assert found["numpy"][0].isdigit()
-    assert " with source " in found["delightful"]
-    assert found["ray_programs"] == "installed"
-
-
 def test_a_cluster_without_cores_is_refused_at_once(
     connected: RayRunner, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Cluster, "nodes", lambda *_, **__: [])
     with pytest.raises(LabError, match="no node of the Ray cluster has a core"):
         run_missing([cell("sleeping")], store, connected)
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ("--ray --ray-address 127.0.0.1:1", "no Ray answers at 127.0.0.1:1: "),
-        ("--ray --ray-address nowhere", "must read HOST:PORT, or auto, got 'nowhere'"),
-        ("--ray --ray-address ray://head:10001", "give the command to `ray job submit`"),
-        ("--ray-address auto", "give it together with --ray"),
-        ("--ray --workers 0", "--workers must be at least 1, got 0"),
-    ],
-)
-def test_a_wrong_address_is_one_sentence(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: str, said: str
-) -> None:
-    command = f"run bandit/alignment --scale smoke --store {tmp_path} {options}"
-    assert main(command.split()) == 2
-    error = capsys.readouterr().err
-    assert said in error
-    assert error.count("\n") == 1
-
-
-def test_a_cluster_that_wants_a_token_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster_module, "_KNOCK", "raise SystemExit('AuthenticationError')")
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        address = f"127.0.0.1:{server.getsockname()[1]}"
-        with pytest.raises(LabError, match=f"Ray at {address} wants a token: set RAY_AUTH_MODE"):
-            Cluster(address, 1)
-
-
-def test_without_ray_the_command_says_what_to_install(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "ray", None)
-    assert main(f"run bandit/alignment --ray --store {tmp_path}".split()) == 2
-    assert "pip install '.[ray]' in a clone" in capsys.readouterr().err

@@ -21,17 +21,19 @@ import pytest
 from ray_programs import cell
 
 from delightful.lab.cells import Cell
+from delightful.lab.cluster import imported
 from delightful.lab.errors import LabError
 from delightful.lab.progress import run_missing
 from delightful.lab.runners import run_here
-from delightful.lab.runners.cluster import imported
 from delightful.lab.runners.ray import RayRunner
 from delightful.lab.store import Store
 
 pytest.importorskip("ray")
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::FutureWarning"),
+    pytest.mark.filterwarnings(
+        "ignore::ResourceWarning", "ignore::FutureWarning", "ignore:os.fork:RuntimeWarning"
+    ),
     pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /proc"),
 ]
 SMALL = {"object_store_memory": 80 * 2**20}

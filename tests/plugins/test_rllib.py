@@ -19,6 +19,7 @@ from ray.rllib.evaluation.postprocessing import Postprocessing
 from delightful.plugins import rllib
 from delightful.plugins.rllib import DelightPPOConfig
 
+pytestmark = pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")
 ENVIRONMENTS = ["CartPole-v1", "Pendulum-v1"]
 MODULE = "default_policy"
 

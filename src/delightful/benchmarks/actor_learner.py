@@ -11,7 +11,6 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from importlib.util import find_spec
 from typing import Any
 from unittest import mock
 
@@ -21,7 +20,7 @@ from delightful.agents.tokens.config import TokensConfig
 from delightful.benchmarks import verdict
 from delightful.benchmarks.timing import median, shown
 from delightful.benchmarks.workers import Workers, workers
-from delightful.lab.errors import LabError, install
+from delightful.lab.cluster import connected
 from delightful.lab.runners import cores
 
 ACTORS = (1, 2, 4)
@@ -43,13 +42,9 @@ def measure(
     actors: tuple[int, ...] = ACTORS,
 ) -> dict[str, Any]:
     """Time `rounds` of `steps`; the in-process trainer before and after each actor–learner."""
-    if find_spec("ray") is None:
-        raise LabError(f"bench actor-learner needs ray: {install('ray')}.")
-    from delightful.agents.actor_learner import cluster
-
     config = replace(config or TokensConfig(), steps=steps, records=1)
     with (
-        cluster.connected("local"),
+        connected("local", cores()),
         mock.patch.dict(os.environ, {"NPROC": str(cores())}),
         workers(1, "delightful.benchmarks.actor_learner:tasks", config) as trainer,
     ):

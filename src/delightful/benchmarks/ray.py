@@ -18,8 +18,8 @@ import numpy as np
 from delightful.benchmarks import verdict
 from delightful.benchmarks.timing import alternating, median, shown
 from delightful.lab.cells import Cell, Curves, Plan, Program
+from delightful.lab.cluster import imported, starting_ray
 from delightful.lab.runners import LocalRunner, Runner, cores
-from delightful.lab.runners.cluster import imported
 from delightful.lab.runners.ray import RayRunner
 from delightful.lab.store import Store
 from delightful.paper.bandit.sweep import ALIGNMENT
@@ -108,7 +108,8 @@ def _cluster(workers: int) -> Iterator[str]:
     logging.getLogger("ray").setLevel(logging.ERROR)
 
     node = {"num_cpus": workers, "include_dashboard": False, "object_store_memory": 200 * 2**20}
-    cluster = Cluster(initialize_head=True, head_node_args=node)
+    with starting_ray():
+        cluster = Cluster(initialize_head=True, head_node_args=node)
     try:
         yield cluster.address
     finally:

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from toy import BrokenActor, MortalActor, SloppyActor, ToyActor, ToyLearner, UselessActor
 
-from delightful.agents.actor_learner import ActorLearnerConfig, cluster, train
+from delightful.agents.actor_learner import ActorLearnerConfig, train, training
 from delightful.agents.actor_learner.checkpoints import Checkpoint
+from delightful.lab.cluster import Cluster, connected
 from delightful.lab.errors import LabError
 
 # A process for each actor takes seconds to start. The warnings are Ray's, of its sockets and files.
@@ -25,12 +26,8 @@ def local_ray():
     paths = (str(Path(__file__).parent), os.environ.get("PYTHONPATH", ""))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))  # workers import the toy
-        yield from _started()
-
-
-def _started():
-    with cluster.connected("local"):
-        yield
+        with connected("local", 2):
+            yield
 
 
 def changed(**changes):
@@ -54,7 +51,7 @@ def test_it_learns_and_counts_the_staleness_of_every_batch_that_it_used():
 
 def test_lagging_actors_are_as_stale_as_was_asked_and_a_slow_actor_sends_less():
     records = []
-    config = changed(steps=60, lag=5, slow=((1, 0.1),))
+    config = changed(steps=60, lag=5, slow=((1, 0.02),))
     result = train(
         partial(MortalActor, "/nowhere"), ToyLearner(), config,
         watch=lambda p: records.append(p.record) or False,
@@ -69,9 +66,10 @@ def test_a_killed_actor_is_started_again_and_counted(tmp_path):
     path, said = tmp_path / "kill", []
     path.touch()
     result = train(
-        partial(MortalActor, str(path)), ToyLearner(), changed(steps=100), say=said.append
-    )
-    assert result.step == 100
+        partial(MortalActor, str(path)), ToyLearner(), changed(steps=100_000), say=said.append,
+        watch=lambda p: p.restarts == 1 and p.step >= 100,  # Ray may be slow to see the death
+    )  # fmt: skip
+    assert result.step >= 100
     assert result.restarts.total() == 1
     (actor,) = result.restarts
     assert said == [f"actor {actor} died and was started again"]
@@ -108,7 +106,7 @@ def test_a_stopped_run_goes_on_from_its_checkpoint(tmp_path):
     arrays, facts = Checkpoint(tmp_path, run_of(config)).read()
     assert arrays["learner/mean"].tobytes() == np.float32(learner.mean).tobytes()
     assert facts["held"] == [5, 6, 7]
-    assert min(facts["calls"]) > 0
+    assert sum(facts["calls"]) >= 7 * config.batches  # of whichever actors had started
     again = ToyLearner()
     second = train(ToyActor, again, config, folder=tmp_path)
     assert second.step == 20
@@ -122,6 +120,19 @@ def test_a_stopped_run_goes_on_from_its_checkpoint(tmp_path):
 
 def run_of(config):
     return {**config.__dict__, "slow": [], "seed": 0}
+
+
+def test_a_node_with_another_version_is_named_before_an_actor_starts(monkeypatch):
+    monkeypatch.setattr(training, "expected", lambda _: {"delightful": "0.0.1"})
+    with pytest.raises(LabError, match=r"node \S+ .* has delightful .* here it is 0\.0\.1"):
+        train(ToyActor, ToyLearner(), SMALL)
+
+
+def test_a_cluster_that_has_no_cores_yet_is_refused(monkeypatch):
+    monkeypatch.setattr(Cluster, "nodes", lambda *_, **__: [])
+    monkeypatch.setattr(Cluster, "grows", lambda _: True)
+    with pytest.raises(LabError, match="the Ray cluster has no cores yet"):
+        train(ToyActor, ToyLearner(), SMALL)
 
 
 def test_no_thread_is_left():

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from delightful.agents.actor_learner.cluster import ONE_THREAD
 from delightful.agents.actor_learner.config import ActorLearnerConfig
 from delightful.agents.actor_learner.protocols import Actor, Arrays, Spec
 from delightful.agents.actor_learner.queue import Batch, BatchQueue, problem
+from delightful.lab.cluster import ONE_THREAD
 from delightful.lab.compiling import use_threads
 from delightful.lab.errors import LabError
 
@@ -154,7 +154,7 @@ class Actors(contextlib.AbstractContextManager["Actors"]):
         worker = ray.remote(Worker).options(
             num_cpus=self._share,
             scheduling_strategy="SPREAD",
-            runtime_env={"env_vars": ONE_THREAD},
+            runtime_env=ONE_THREAD,
         )
         self._handles[actor] = worker.remote(self._made, speed)
         self._under_way[self._handles[actor].warm.remote(self._parameters()[1])] = actor

@@ -10,14 +10,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from delightful.agents.actor_learner import cluster
 from delightful.agents.actor_learner.actors import Actors
 from delightful.agents.actor_learner.checkpoints import Checkpoint
 from delightful.agents.actor_learner.config import ActorLearnerConfig
 from delightful.agents.actor_learner.protocols import Actor, Arrays, Learner
 from delightful.agents.actor_learner.queue import Batch
 from delightful.agents.actor_learner.staleness import Staleness
+from delightful.lab.cluster import Cluster, connected
 from delightful.lab.errors import BrokenRunError, LabError
+from delightful.lab.nodes import check, expected
+from delightful.lab.runners import cores
 
 Record = dict[str, float]
 BETWEEN_CHECKPOINTS = 30.0  # seconds
@@ -86,7 +88,8 @@ def train(
             the machines: two runs with the same seed differ.
         folder: where checkpoints are kept, and resumed from.
         about: what else makes it this run, as JSON; a checkpoint of another run is refused.
-        address: of a Ray cluster; None is $RAY_ADDRESS, or a local Ray for this run.
+        address: HOST:PORT of a Ray cluster; None is $RAY_ADDRESS, or a local Ray for this run. A
+            Ray that you have initialised is used, and left running.
         watch: called after every step and while waiting; the run stops at a checkpoint if it
             returns True.
         say: called with a sentence about an actor that died or sent an unusable batch.
@@ -105,12 +108,21 @@ def train(
     if loop.result.step == config.steps:
         return loop.result
     with (
-        cluster.connected(address) as cores,
-        Actors(make_actor, learner.layout, config, seed, cores, say) as actors,
+        connected(address, cores()) as cluster,
+        Actors(make_actor, learner.layout, config, seed, _cores_of(cluster), say) as actors,
     ):
         actors.calls = calls or actors.calls
         loop.run(actors)
     return loop.result
+
+
+def _cores_of(cluster: Cluster) -> int:
+    """The cores that actors share, after a check of every node."""
+    check(cluster, expected(("python", "delightful")))
+    found = cluster.cores()
+    if not found:  # they ask for a share of what there is, which adds no node
+        raise LabError("the Ray cluster has no cores yet: add a node, since actors start at once.")
+    return found
 
 
 class _Loop:

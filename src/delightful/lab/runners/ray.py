@@ -17,15 +17,17 @@ from typing import Any
 
 from delightful.lab import modules
 from delightful.lab.cells import Cell, named
+from delightful.lab.cluster import ONE_THREAD, Cluster, connected, imported
 from delightful.lab.compiling import use_threads
 from delightful.lab.errors import BrokenRunError, LabError
-from delightful.lab.runners.cluster import Cluster, imported
+from delightful.lab.nodes import check, difference, expected, inspector
 from delightful.lab.runners.local import POLL, cores
-from delightful.lab.runners.nodes import check, difference, expected, inspector
 from delightful.lab.runners.remote import Order, Reply, computed, worker
 from delightful.lab.runners.running import Outcome, keep
 from delightful.lab.store import Locks, Store
 
+# The bytes that are stored depend on all of these.
+ALWAYS = ("python", "delightful", "jax", "jaxlib", "numpy", "polars")
 MOST_IN_FLIGHT = 2000  # tasks that Ray knows of; enough for an autoscaler to see what is wanted
 MOST_LOSSES = 8  # of workers by one cell, which may be the reason
 PATIENCE = 60.0  # seconds without any node, before a run is given up
@@ -44,6 +46,7 @@ class RayRunner:
         imported()  # or an error, before anything else is done
         self._address, self._workers = address, workers
         self._cluster: Cluster | None = None
+        self._connection = contextlib.ExitStack()
         self._data: dict[str, Any] = {}  # references to data sets, by name
         self._finished: deque[float] = deque()  # when, in the last minute
         self.retries = 0
@@ -58,23 +61,23 @@ class RayRunner:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._cluster is not None:
-            self._cluster.close()
-            self._cluster = None
+        self._connection.close()
+        self._cluster = None
 
     @property
     def cluster(self) -> Cluster:
         """The cluster, connected to when it is first asked for."""
         if self._cluster is None:
             use_threads()
-            self._cluster = Cluster(self._address, self._workers or cores())
+            connection = connected(self._address, self._workers or cores())
+            self._cluster = self._connection.enter_context(connection)
         return self._cluster
 
     def prepare(self, cells: Sequence[Cell]) -> None:
         """Connect, check every node, and put the cells' data sets into the object store."""
         imports = [module.name for module in modules.LOADED if module.source is None]
         needs = dict.fromkeys(name for cell in cells for name in cell.needs)
-        ours = expected([*needs, *imports])
+        ours = expected([*ALWAYS, *needs, *imports])
         check(self.cluster, ours)
         ray = imported()
         for prepare in {cell.program.prepare for cell in cells} - {""}:
@@ -82,14 +85,15 @@ class RayRunner:
         for name in {cell.program.data for cell in cells} - {"", *self._data}:
             self._data[name] = ray.put(named(name)())
         self._ours = ours
-        self._task = ray.remote(num_cpus=1, max_retries=0)(worker(inspector(), ours))
+        remote = ray.remote(num_cpus=1, max_retries=0, runtime_env=ONE_THREAD)
+        self._task = remote(worker(inspector(), ours))
         pairs = itertools.chain.from_iterable(self._data.items())
         self._shared = [ray.put([tuple(module) for module in modules.LOADED]), *pairs]
 
     @property
     def slots(self) -> int:
         """The cores of all nodes, at most the number of workers."""
-        have = sum(node.cores for node in self.cluster.nodes())
+        have = self.cluster.cores()
         return max(1, min(have, self._workers or have))
 
     def place(self, _: int) -> str:

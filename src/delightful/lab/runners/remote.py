@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 from delightful.lab import modules
 from delightful.lab.cells import Cell, named
+from delightful.lab.cluster import imported
 from delightful.lab.compiling import use_threads
 from delightful.lab.errors import BrokenRunError
-from delightful.lab.runners.cluster import imported
-from delightful.lab.runners.nodes import Inspect
+from delightful.lab.nodes import Inspect
 from delightful.lab.runners.running import Computed, compute
 from delightful.lab.store import locked
 

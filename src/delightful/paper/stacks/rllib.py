@@ -9,6 +9,7 @@ import ray
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.rl_module.default_model_config import DefaultModelConfig
 
+from delightful.lab.cluster import starting_ray
 from delightful.paper.stacks.config import Scores, StackConfig
 from delightful.plugins.gating import DelightConfig
 from delightful.plugins.rllib import DelightPPOConfig
@@ -33,7 +34,9 @@ def algorithm(
     seed: int,
     on_sample_end: Callable[..., None] | None = None,
 ) -> Any:
-    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, ignore_reinit_error=True)
+    options = {"include_dashboard": False, "log_to_driver": False, "ignore_reinit_error": True}
+    with starting_ray():
+        ray.init(num_cpus=1, **options)
     base = PPOConfig() if delight is None else DelightPPOConfig().delight(**asdict(delight))
     model = DefaultModelConfig(
         fcnet_hiddens=[64, 64],

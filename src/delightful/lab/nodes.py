@@ -1,17 +1,16 @@
-"""What a node must have: the versions of this process, and the packages that the cells need.
+"""What the nodes of a Ray cluster must have: the versions of this process.
 
-They are compared before anything runs, and again by each worker process, since nodes may join
-later. The bytes that are stored depend on all of them.
+They are compared before anything runs. A runner of cells compares them again in each worker
+process, since nodes may join later.
 """
 
 import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
 
+from delightful.lab.cluster import ONE_THREAD, Cluster, imported
 from delightful.lab.errors import LabError
-from delightful.lab.runners.cluster import Cluster, imported
 
-ALWAYS = ("python", "delightful", "jax", "jaxlib", "numpy", "polars")
 _ANSWER = 120.0  # seconds within which a node must answer; starting Python may be slow
 
 Versions = Mapping[str, str]  # by package; empty for one that is missing
@@ -55,8 +54,8 @@ def inspector() -> Inspect:
 
 
 def expected(packages: Sequence[str]) -> dict[str, str]:
-    """The versions that every node must have: those of this process."""
-    return inspector()((*ALWAYS, *packages))
+    """The versions of these packages that every node must have: those of this process."""
+    return inspector()(packages)
 
 
 def difference(node: str, found: Versions, ours: Versions) -> str:
@@ -70,17 +69,22 @@ def difference(node: str, found: Versions, ours: Versions) -> str:
 
 
 def check(cluster: Cluster, ours: Versions) -> None:
-    """Refuse a cluster with a node that lacks something, or with no node that can run a cell."""
+    """Refuse a cluster with a node that lacks something, or with no node that has a core.
+
+    Args:
+        cluster: The cluster; one without nodes passes if an autoscaler may add some.
+        ours: The versions that every node must have.
+    """
     nodes = cluster.nodes()
     if not nodes and not cluster.grows():
         raise LabError(
-            "no node of the Ray cluster has a core to run cells on, and no autoscaler would add "
-            "one: start a node with `ray start --address HOST:PORT --num-cpus N`."
+            "no node of the Ray cluster has a core to run on, and no autoscaler would add one: "
+            "start a node with `ray start --address HOST:PORT --num-cpus N`."
         )
     ray = imported()
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-    look = ray.remote(num_cpus=0, max_retries=0)(inspector())
+    look = ray.remote(num_cpus=0, max_retries=0, runtime_env=ONE_THREAD)(inspector())
     asked = {
         node: look.options(
             scheduling_strategy=NodeAffinitySchedulingStrategy(node.id, soft=False)
