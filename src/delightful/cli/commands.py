@@ -95,6 +95,10 @@ _ACTORS: Options = {
         "metavar": "N",
         "help": "tokens: actors get parameters that are at least N versions old (default: 0)",
     },
+    "--preset": {
+        "metavar": "NAME",
+        "help": "tokens: several config fields at once, before --set, such as author",
+    },
 }
 _PLAN: Options = {
     **_STORE,

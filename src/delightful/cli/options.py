@@ -46,11 +46,11 @@ def plan_of(options: Namespace) -> Plan:
         except ValueError as error:
             raise LabError(f"{error}.") from None
     methods, imports = tuple(options.method), tuple(options.imports)
-    changes = _preset(options.preset) | changes_of(options)
+    changes = preset(options.preset) | changes_of(options)
     return Plan(options.scale or "quick", options.seeds, methods, changes, imports)
 
 
-def _preset(name: str | None) -> dict[str, str]:
+def preset(name: str | None) -> dict[str, str]:
     """The fields and values of --preset, as --set would give them."""
     presets = {name: fields for e in EXPERIMENTS.values() for name, fields in e.presets.items()}
     if name is None:

@@ -29,11 +29,10 @@ from delightful.agents.actor_learner import histogram, training
 from delightful.agents.actor_learner.config import ActorLearnerConfig
 from delightful.agents.actor_learner.log import Log
 from delightful.agents.tokens.config import TASKS, TokensConfig
-from delightful.cli.options import changes_of
+from delightful.cli.options import changes_of, preset
 from delightful.lab.config import canonical, change, whole_number
 from delightful.lab.duration import duration
 from delightful.lab.errors import LabError, install, unknown
-from delightful.lab.runners import cores
 from delightful.lab.store import locked, write_whole, writing
 
 BETWEEN_LINES = 10.0  # seconds, where there is no terminal
@@ -50,8 +49,6 @@ def run(options: Namespace) -> None:
         f"tokens:{config.task}, {config.method}, {system.actors} actors, {system.steps:,} steps: "
         f"{folder}"
     )
-    if options.ray_address is None and system.actors > cores():
-        console.print(f"{system.actors} actors share {cores()} cores where no cluster adds more.")
     busy = f"{folder} is in use by another process; give another --out."
     with locked(folder, busy=busy), closing(Log(folder, system.steps)) as log:
         watcher = Watcher(system.steps, console, log)
@@ -132,7 +129,8 @@ def configured(options: Namespace) -> tuple[TokensConfig, ActorLearnerConfig]:
         if find_spec(package) is None:
             raise LabError(f"train {options.task} needs {package}: {install('ray')}.")
     flags = {"delay": "--actor-lag", "steps": "--steps", "task": "the task", "method": "--method"}
-    changes = changes_of(options)
+    flags["ages"] = "--actor-lag"
+    changes = preset(options.preset) | changes_of(options)
     for name in flags.keys() & changes.keys():
         raise LabError(f"{name} cannot be set here: give {flags[name]}.")
     steps = whole_number("--steps", options.steps)

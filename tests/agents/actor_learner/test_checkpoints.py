@@ -42,5 +42,5 @@ def test_a_damaged_file_is_named_and_not_read(tmp_path, name):
 
 def test_another_run_is_refused(tmp_path):
     Checkpoint(tmp_path, RUN).write(5, ARRAYS, FACTS)
-    with pytest.raises(CheckpointError, match=r"another run \(actors 3\)"):
+    with pytest.raises(CheckpointError, match=r"another run, with actors 3, not"):
         Checkpoint(tmp_path, {**RUN, "actors": 4})

@@ -82,3 +82,23 @@ class BrokenActor(ToyActor):
 class UselessActor(ToyActor):
     def sample(self, parameters, rng):  # noqa: ARG002
         return {"action": np.zeros(3, np.float32)}
+
+
+class ListActor(ToyActor):
+    def sample(self, parameters, rng):  # noqa: ARG002
+        return [1.0]
+
+
+class FlakyActor(ToyActor):
+    """Raises, once it has learned something, as often as told, while a file is there."""
+
+    def __init__(self, path, times):
+        self.path, self.times = path, times
+
+    def sample(self, parameters, rng):
+        time.sleep(0.01)
+        if parameters["mean"] != 0 and os.path.exists(self.path):
+            if self.times == 1:
+                os.unlink(self.path)
+            raise RuntimeError("the room is on fire")
+        return super().sample(parameters, rng)

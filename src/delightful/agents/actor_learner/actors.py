@@ -66,7 +66,8 @@ class Worker:
             self._version, self._parameters = version, ray.get(parameters[0])
         fetched = time.perf_counter()
         arrays = self._actor.sample(self._parameters, np.random.default_rng(numbers))
-        arrays = {name: np.asarray(array) for name, array in arrays.items()}
+        if isinstance(arrays, Mapping):  # else the learner's side says what is wrong
+            arrays = {name: np.asarray(array) for name, array in arrays.items()}
         time.sleep((1 / self._speed - 1) * (time.perf_counter() - start))
         return Sampled(version, arrays, fetched - start)
 
@@ -94,6 +95,7 @@ class Actors(contextlib.AbstractContextManager["Actors"]):
         self._layout = layout
         self._share = min(1.0, int(1000 * cores / config.actors) / 1000)
         self._attempts: Counter[int] = Counter()  # since an actor's last batch
+        self._named: set[tuple[int, str]] = set()  # what was wrong with an actor's batches
         self._in_a_row = 0  # unusable batches
         self._handles: dict[int, Any] = {}
         self._under_way: dict[Any, int] = {}
@@ -183,10 +185,14 @@ class Actors(contextlib.AbstractContextManager["Actors"]):
         try:
             sampled: Sampled | None = ray.get(call)
         except ray.exceptions.RayActorError as error:
-            self._restart(actor, error)
+            self._restart(actor, "died", str(error).strip().splitlines()[-1].strip().rstrip("."))
             return
         except ray.exceptions.RayTaskError as error:
-            raise _failed(actor, error) from None
+            cause = error.cause or error
+            if isinstance(cause, LabError):
+                raise cause from None
+            self._restart(actor, "failed", repr(cause))
+            return
         self._call(actor)  # first of all, so that the actor does not wait
         if sampled is None:  # it has warmed up
             return
@@ -194,7 +200,8 @@ class Actors(contextlib.AbstractContextManager["Actors"]):
         wrong = problem(self._layout, sampled.arrays)
         if wrong:
             self.rejected[actor] += 1
-            if self.rejected[actor] == 1:  # each is counted, an actor's first is shown
+            if (actor, wrong) not in self._named:  # each is counted, the first of a kind is shown
+                self._named.add((actor, wrong))
                 self._say(f"a batch of actor {actor} was dropped: {wrong}")
             self._in_a_row += 1
             if self._in_a_row == REJECTED:
@@ -204,7 +211,7 @@ class Actors(contextlib.AbstractContextManager["Actors"]):
         self.fetching.append(sampled.fetching)
         self.queue.put(Batch(actor, sampled.version, sampled.arrays))
 
-    def _restart(self, actor: int, error: Exception) -> None:
+    def _restart(self, actor: int, what: str, reason: str) -> None:
         import ray
 
         if self._over.is_set():
@@ -212,13 +219,8 @@ class Actors(contextlib.AbstractContextManager["Actors"]):
         self.restarts[actor] += 1
         self._attempts[actor] += 1
         if self._attempts[actor] == ATTEMPTS:
-            reason = str(error).strip().splitlines()[-1].strip().rstrip(".")
-            raise LabError(f"actor {actor} died {ATTEMPTS} times before its first batch: {reason}.")
-        self._say(f"actor {actor} died and was started again")
+            often = f"{ATTEMPTS} times in a row without a batch"
+            raise LabError(f"actor {actor} {what} {often}: {reason}.")
+        self._say(f"actor {actor} {what} and was started again: {reason}")
         ray.kill(self._handles[actor])  # it may be cut off rather than dead
         self._start(actor)
-
-
-def _failed(actor: int, error: Exception) -> LabError:
-    cause = getattr(error, "cause", None) or error
-    return cause if isinstance(cause, LabError) else LabError(f"actor {actor} failed: {cause!r}.")

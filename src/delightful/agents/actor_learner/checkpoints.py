@@ -84,13 +84,24 @@ class Checkpoint:
         if found["version"] != VERSION or not isinstance(theirs, dict):
             raise CheckpointError(f"{path} is of another version: give another folder.")
         if theirs != self._run:
-            names = [name for name in theirs if theirs[name] != self._run.get(name)]
-            other = ", ".join(f"{name} {theirs[name]}" for name in names[:3])
+            said = ", ".join(_differences(theirs, self._run)[:3]) or "other fields"
             raise CheckpointError(
-                f"{self.folder} holds another run ({other or 'with other fields'}): give another "
-                "folder."
+                f"{self.folder} holds another run, with {said}: give another folder."
             )
         return found
+
+
+def _differences(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> list[str]:
+    """In which values two runs differ, such as "steps 20, not 40"; those of a group by their own
+    names."""
+    found = []
+    for name in (name for name in theirs if theirs[name] != ours.get(name)):
+        one, other = theirs[name], ours.get(name)
+        if isinstance(one, dict) and isinstance(other, dict):
+            found += _differences(one, other)
+        else:
+            found.append(f"{name} {one}, not {other}")
+    return found
 
 
 def _bytes(path: Path) -> bytes | None:

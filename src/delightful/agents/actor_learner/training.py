@@ -92,7 +92,8 @@ def train(
             Ray that you have initialised is used, and left running.
         watch: called after every step and while waiting; the run stops at a checkpoint if it
             returns True.
-        say: called with a sentence about an actor that died or sent an unusable batch.
+        say: called with a sentence about what happens: a run that is resumed, more actors than
+            cores, an actor that died or sent an unusable batch.
 
     Returns:
         Staleness and counts, of the whole run where it was resumed.
@@ -107,12 +108,15 @@ def train(
     calls = loop.restore()
     if loop.result.step == config.steps:
         return loop.result
-    with (
-        connected(address, cores()) as cluster,
-        Actors(make_actor, learner.layout, config, seed, _cores_of(cluster), say) as actors,
-    ):
-        actors.calls = calls or actors.calls
-        loop.run(actors)
+    if calls:
+        say(f"going on after step {loop.result.step:,}")
+    with connected(address, cores()) as cluster:
+        there = _cores_of(cluster)
+        if config.actors > there:
+            say(f"{config.actors} actors on {there} cores: they take turns")
+        with Actors(make_actor, learner.layout, config, seed, there, say) as actors:
+            actors.calls = calls or actors.calls
+            loop.run(actors)
     return loop.result
 
 
@@ -174,6 +178,7 @@ class _Loop:
             if started is None:  # processes have been started and programs compiled
                 started = time.monotonic()
                 self.result.idle = 0.0
+                actors.queue.dropped.clear()
             else:
                 self.result.steps += 1
                 self.result.seconds = time.monotonic() - started
@@ -192,7 +197,12 @@ class _Loop:
         start = time.monotonic()
         batches: list[Batch] = []
         while len(batches) < self._config.batches:
-            batch = actors.take(PATIENCE)
+            try:
+                batch = actors.take(PATIENCE)
+            except LabError:  # the actors have failed: what was learned is kept
+                self._count(actors)
+                self._write(actors)
+                raise
             if batch is not None:
                 batches.append(batch)
             elif self._report(actors, None):
