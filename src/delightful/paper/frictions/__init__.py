@@ -1,4 +1,4 @@
-"""Beyond the paper: stale actors, bugs, corrupted rewards and rare discoveries (arXiv 2603.20521)."""
+"""Beyond the paper: stale and buggy actors, corrupted rewards, discoveries (arXiv 2603.20521)."""
 
 from delightful.agents.tokens.frictions import FrictionTokensConfig
 from delightful.lab.experiment import Experiment
@@ -16,9 +16,9 @@ EXPERIMENT = Experiment(
     figures=FIGURES,
     claims=CLAIMS,
     remarks=(
-        "Claims are those of the abstract of Delightful Distributed Policy Gradient, version 2. Its "
-        "runs are not described there; strengths, learning rates and thresholds are ours, and were "
-        "settled before any run with bugs, corruption or discoveries was seen.",
+        "Claims are those of the abstract of Delightful Distributed Policy Gradient, version 2. "
+        "Strengths, learning rates and thresholds are ours, and were settled before any run with "
+        "bugs, corruption or discoveries was seen.",
         "Error is that of the policy's own answers, before any is replaced, against the true "
         "reward: on Token Reversal of the actors', which can be old, on MNIST of the learner's.",
         "A replaced answer has behaviour probability 1. DG's gate uses the learner's probabilities "

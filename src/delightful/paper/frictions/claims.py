@@ -77,8 +77,8 @@ def stale_mnist(table: pl.DataFrame) -> Measurement:
     ),
 )
 def lower_error(table: pl.DataFrame) -> Measurement:
-    """On the Transformer task with staleness, bugs, corrupted rewards and discoveries, DG's error is
-    often nearly an order of magnitude lower."""
+    """On the Transformer task with stale actors, bugs, corrupted rewards and discoveries, DG's
+    error is often nearly an order of magnitude lower."""
     rows = final_errors(table)
     shares, notes = {}, []
     for name, frictions in settings_of(table).items():

@@ -28,7 +28,7 @@ def baselines(baseline: str, policy: jax.Array, right: jax.Array) -> Any:
     return jnp.sum(policy * of, axis=1, keepdims=True)
 
 
-def advantages(baseline: str, policy: jax.Array, right: jax.Array) -> jax.Array:
+def advantages(baseline: str, policy: jax.Array, right: jax.Array) -> Any:
     """U = R − b for every image and action; `right` is 1 at the label."""
     return right - baselines(baseline, policy, right)
 
