@@ -58,7 +58,7 @@ def compare() -> Drawing:
     and MPO are blind to probability. PPO, IW-PG and GRPO are shown with π_old = 0.5. GRPO, PMPO and
     MPO weigh a batch as a whole; here the batch is the range of U shown.
 
-    PPO, IW-PG and GRPO differ from PG only through a ratio: r is 1.8 at π = 0.9 and 0.02 at π = 0.01.
+    Those three differ from PG only through a ratio: r is 1.8 at π = 0.9 and 0.02 at π = 0.01.
     """
     figure, axes = style.panels(len(METHODS), width=1.9, height=1.9, rows=2)
     U = np.linspace(-2, 2, 201)
