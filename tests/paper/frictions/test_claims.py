@@ -56,7 +56,7 @@ def test_stale_mnist(runs, iw, dg, verdict, value) -> None:
 
 
 def test_stale_mnist_needs_importance_weights(runs) -> None:
-    table = runs(MNIST_SWEEP, lambda config: 0.1, PLAN)
+    table = runs(MNIST_SWEEP, lambda _: 0.1, PLAN)
     with pytest.raises(NotMeasuredError, match="method=iwpg"):
         BY_ID["stale-mnist"].check(table.filter(pl.col("method") != "iwpg"))
 
@@ -81,7 +81,7 @@ def test_lower_error_in_most_settings(runs, weak, factor, verdict) -> None:
 
 
 def test_lower_error_is_open_where_nobody_errs(runs) -> None:
-    table = runs(TOKENS_SWEEP, lambda config: 0.0, PLAN)
+    table = runs(TOKENS_SWEEP, lambda _: 0.0, PLAN)
     assert decided("lower-error", table)[0] == OPEN
 
 
@@ -123,14 +123,14 @@ def test_grows_with_difficulty(runs, first, verdict, value) -> None:
 
 
 def test_difficulties_must_differ(runs) -> None:
-    table = runs(DIFFICULTY, lambda config: 0.1, PLAN).filter(pl.col("length") == 5)
+    table = runs(DIFFICULTY, lambda _: 0.1, PLAN).filter(pl.col("length") == 5)
     with pytest.raises(NotMeasuredError, match="several lengths"):
         BY_ID["grows-with-difficulty"].check(table)
     with pytest.raises(NotMeasuredError, match="length=10"):
         BY_ID["sample-efficiency"].check(table)
     with pytest.raises(NotMeasuredError, match="not enough"):
         BY_ID["grows-with-difficulty"].check(
-            runs(DIFFICULTY, lambda config: 0.1, PLAN).filter(pl.col("method") == "dg")
+            runs(DIFFICULTY, lambda _: 0.1, PLAN).filter(pl.col("method") == "dg")
         )
 
 
@@ -143,14 +143,14 @@ def test_when_the_bound_is_reached() -> None:
 
 
 def test_the_final_error_is_that_of_the_last_tenth(runs) -> None:
-    table = runs(MNIST_SWEEP, lambda config: np.arange(10.0), PLAN)
+    table = runs(MNIST_SWEEP, lambda _: np.arange(10.0), PLAN)
     rows = final_errors(table)
     np.testing.assert_allclose(rows["final"].mean(), 9)
     assert rows.height * 10 == table.height
 
 
 def test_settings_in_words(runs) -> None:
-    found = settings(runs(TOKENS_SWEEP, lambda config: 0.1, Plan("paper"), 1))
+    found = settings(runs(TOKENS_SWEEP, lambda _: 0.1, Plan("paper"), 1))
     assert list(found)[:3] == [f"actors up to {d} updates old" for d in (1, 3, 10)]
     assert list(found)[-3:] == [
         "all at once, 0.3 times as strong",
