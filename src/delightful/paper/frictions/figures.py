@@ -7,7 +7,7 @@ import polars as pl
 
 from delightful.lab import style
 from delightful.lab.experiment import Drawing, FigureBook
-from delightful.lab.plotting import against, along, letter, logarithmic, ticks
+from delightful.lab.plotting import against, along, letter, logarithmic, same_heights, ticks
 from delightful.lab.tables import varying
 from delightful.paper.frictions import sweep
 from delightful.paper.frictions.runs import (
@@ -42,8 +42,9 @@ def _strengths(table: pl.DataFrame) -> Drawing:
         logarithmic(axis, numbers)
         axis.set(title=title, xlabel=words)
     axes[0].set_ylabel("final error")
+    same_heights(axes)
     letter(axes)
-    style.legend(axes[0])
+    style.legend_outside(axes[-1])
     return Drawing(figure, pl.concat(parts))
 
 
@@ -101,6 +102,7 @@ def curves(table: pl.DataFrame) -> Drawing:
         axis.axhline(REACHED, color="#999999", lw=0.8, ls="--")
         axis.set(title=f"H = {length}", xlabel="batches of episodes")
     axes[0].set_ylabel("error")
+    same_heights(axes)
     letter(axes)
     style.legend(axes[0])
     return Drawing(figure, pl.concat(parts))
