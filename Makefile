@@ -35,7 +35,7 @@ test-plugins: $(VENV)-plugins/.ready $(VENV)-verl/.ready  ## the plug-ins, in th
 RUNS = --store docs/results/runs
 results: $(VENV)/.lab              ## refresh docs/results and the counts in README.md: BUDGET of machine time
 	$(VENV)/bin/delightful run bandit contexts --scale paper $(RUNS)
-	$(VENV)/bin/delightful reproduce $(PAPER) --budget $(BUDGET) $(RUNS) --out docs/results
+	$(VENV)/bin/delightful reproduce $(PAPER) frictions --budget $(BUDGET) $(RUNS) --out docs/results
 	$(VENV)/bin/python docs/refresh.py
 BUDGET ?= 3h
 

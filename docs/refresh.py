@@ -1,8 +1,8 @@
 """Put what docs/results holds into README.md and the docs.
 
-README.md and the pages on plug-ins, control and Token Reversal have markers between which a table
-is put; the pages on when not to use DG and of frequent questions, between which a value is put. The
-pages of docs/paper are written whole.
+README.md and the pages on plug-ins, control, Token Reversal and frictions have markers between
+which a table is put; the pages on when not to use DG and of frequent questions, between which a
+value is put. The pages of docs/paper are written whole.
 """
 
 import json
@@ -31,7 +31,7 @@ def counts(rows: list[dict]) -> str:
     lines = [f"| section | {' | '.join(VERDICTS)} | seeds |", f"|---|{'---|' * len(VERDICTS)}---|"]
     for experiment in EXPERIMENTS.values():
         mine = [row for row in _of(experiment, rows) if row["stands_for_the_paper"]]
-        if not mine:  # beyond the paper
+        if not mine or experiment.name == "frictions":  # beyond the paper
             continue
         found = [sum(row["verdict"] == verdict for row in mine) for verdict in VERDICTS]
         seeds = sorted({row["seeds"] for row in mine if row["seeds"]})
@@ -305,6 +305,17 @@ def _interval(row: dict, sign: str = "") -> str:
     return f"{mean} [{low}, {high}]".replace("-", "−")
 
 
+def frictions(rows: list[dict]) -> str:
+    """Every claim on frictions with its verdict, and the figures that were drawn."""
+    mine = [row for row in rows if row["id"].startswith("frictions/")]
+    lines = _table(mine)
+    for figure in EXPERIMENTS["frictions"].figures:
+        name = f"results/figures/{figure.id.replace('/', '-')}.png"
+        if (ROOT / "docs" / name).exists():
+            lines += [f"![{figure.title}]({name})", "", figure.caption, ""]
+    return "\n".join(lines)
+
+
 def refreshed(text: str, name: str, content: str) -> str:
     """`text` with `content` between the markers of `name`."""
     start, end = f"<!-- {name}: start -->\n", f"<!-- {name}: end -->"
@@ -352,6 +363,7 @@ def pages() -> dict[Path, str]:
         "docs/plugins.md": {"staleness": staleness(), "stacks": stacks()},
         "docs/control.md": {"control": control(), "inversion": inversion()},
         "docs/tokens.md": {"stale-actors": stale_actors()},
+        "docs/frictions.md": {"frictions": frictions(rows)},
     }
     found = {}
     for path, parts in given.items():
@@ -362,7 +374,7 @@ def pages() -> dict[Path, str]:
     for path in ("docs/when-not-to-use.md", "docs/faq.md"):
         found[ROOT / path] = with_values((ROOT / path).read_text("utf-8"), rows)
     for experiment in EXPERIMENTS.values():
-        if _of(experiment, rows):
+        if _of(experiment, rows) and experiment.name != "frictions":  # it has a page of its own
             found[ROOT / f"docs/paper/{experiment.name}.md"] = section(experiment, rows)
     return found
 

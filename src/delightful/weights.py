@@ -150,6 +150,23 @@ def ppo(batch: Batch, clip: float | Array = 0.2, max_ratio: float | Array | None
     return xp.where((U < 0) & (weight < max_ratio * U), xp.zeros_like(U), weight)
 
 
+@method("iwpg", "IW-PG", colour="#111111")
+def iwpg(batch: Batch, max_ratio: float | Array | None = 10.0) -> Any:
+    """ω = min(r, r_max)·U with r = π/π_old: PG with truncated importance weights.
+
+    Args:
+        max_ratio: r_max > 0, which bounds the variance; None for no bound.
+
+    Returns:
+        ω, in log_prob's shape; r = 1 without `old_log_prob`.
+    """
+    ratio = _ratio(batch)
+    if max_ratio is not None:
+        max_ratio = read_option(batch, "max_ratio", max_ratio, strictly=True)
+        ratio = batch.xp.where(ratio < max_ratio, ratio, max_ratio * batch.xp.ones_like(ratio))
+    return ratio * batch.advantage
+
+
 @method("grpo", "GRPO", colour="#bcbd22", batchwise=True)
 def grpo(batch: Batch, clip: float | Array = 0.2) -> Any:
     """PPO on the advantage standardised within its group (`axis`): Shao et al. 2024.
@@ -268,12 +285,18 @@ def _gated(batch: Batch, delight: Any, temperature: float | Array) -> Any:
     return sigmoid_of_ratio(batch, delight, temperature)
 
 
+def _ratio(batch: Batch) -> Any:
+    """r = π/π_old; 1 without the old policy."""
+    xp = batch.xp
+    if batch.old_log_prob is None:
+        return xp.ones_like(batch.advantage)
+    return xp.exp(xp.clip(-batch.surprisal - batch.old_log_prob, None, _MAX_LOG_RATIO))
+
+
 def _clipped(batch: Batch, advantage: Any, clip: float | Array) -> Any:
     clip = read_option(batch, "clip", clip)
     if batch.old_log_prob is None:
         return advantage
-    xp = batch.xp
-    log_ratio = -batch.surprisal - batch.old_log_prob
-    ratio = xp.exp(xp.clip(log_ratio, None, _MAX_LOG_RATIO))
+    xp, ratio = batch.xp, _ratio(batch)
     active = ((advantage > 0) & (ratio > 1 + clip)) | ((advantage < 0) & (ratio < 1 - clip))
     return xp.where(active, xp.zeros_like(ratio), ratio * advantage)

@@ -105,6 +105,34 @@ def test_ppo_without_an_old_policy_is_pg(lib: Any, batch: Any) -> None:
     same(weights(lib, "ppo", U, log_prob), U)
 
 
+@pytest.mark.parametrize("bound", [1.1, 10.0, None])
+def test_iwpg_weighs_by_truncated_importance_ratios(lib: Any, batch: Any, bound: Any) -> None:
+    U, log_prob, old = batch
+    ratio = np.exp(log_prob - old)
+    if bound == 1.1:
+        assert 0 < np.mean(ratio > bound) < 1
+    expected = np.minimum(ratio, np.inf if bound is None else bound) * U
+    same(weights(lib, "iwpg", U, log_prob, old_log_prob=old, max_ratio=bound), expected)
+    if bound == 10.0:
+        same(weights(lib, "iwpg", U, log_prob, old_log_prob=old), expected)
+
+
+def test_iwpg_without_an_old_policy_is_pg(lib: Any, batch: Any) -> None:
+    U, log_prob, _ = batch
+    same(weights(lib, "iwpg", U, log_prob, mask=MASK), np.where(MASK, U, 0))
+    small = weights(lib, "iwpg", U, log_prob, max_ratio=0.5)
+    same(small, U / 2)
+
+
+def test_iwpg_is_0_where_nothing_was_gained_however_large_the_ratio(lib: Any) -> None:
+    old = np.array([-400.0, -400.0])
+    found = weights(lib, "iwpg", np.array([0.0, 1.0]), np.zeros(2), old_log_prob=old)
+    same(found, [0.0, 10.0])
+    free = weights(lib, "iwpg", np.array([0.0, 1.0]), np.zeros(2), old_log_prob=old, max_ratio=None)
+    assert free[0] == 0
+    assert np.isfinite(free[1])
+
+
 @pytest.mark.parametrize("axis", [None, 0, 1, -1])
 def test_grpo_is_ppo_on_advantages_standardised_in_their_group(
     lib: Any, batch: Any, axis: int | None

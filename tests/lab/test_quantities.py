@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from delightful.lab.quantities import Greatest, Least, Mean, Ratio, seeds_to_trust
+from delightful.lab.quantities import Censored, Greatest, Least, Mean, Ratio, seeds_to_trust
+from delightful.lab.statistics import Estimate
+from delightful.lab.verdicts import Criterion
 
 SEVERAL = arrays(float, (4, 5), elements=st.floats(-10, 10)).filter(
     lambda scores: (np.ptp(scores, axis=1) > 0).all()  # equal scores have no bounds
@@ -97,3 +99,37 @@ def test_one_without_bounds_leaves_those_of_several_open():
     found = Greatest([known, equal]).estimate(0.95)
     assert found.low == known.estimate(1 - 0.05 / 2).low
     assert found.high == math.inf
+
+
+@given(SEVERAL, st.floats(0.5, 0.99))
+def test_the_least_of_greatest_is_the_greatest_of_least_mirrored(scores, confidence):
+    first, second = scores[:2], scores[2:]
+    found = Least([Greatest([Mean(x) for x in part]) for part in (first, second)])
+    mirrored = Greatest([Least([Mean(-x) for x in part]) for part in (first, second)])
+    ours, theirs = found.estimate(confidence), mirrored.estimate(confidence)
+    assert (ours.value, ours.low, ours.high) == (-theirs.value, -theirs.high, -theirs.low)
+    assert found.tells(0.0, 9, confidence) == mirrored.tells(0.0, 9, confidence)
+
+
+def test_of_runs_that_were_stopped_one_end_is_known():
+    ones = np.array([1.0, 1.1, 0.9])
+    ratio = Ratio(5 * ones, ones[::-1])
+    whole = ratio.estimate(0.95)
+    more = Censored(ratio, at_least=True)
+    assert more.estimate(0.95) == Estimate(whole.value, whole.low, math.inf)
+    assert Censored(ratio, at_most=True).estimate(0.95).low == -math.inf
+    assert more.seeds == 3
+    assert more.tells(1.0, 12, 0.95)
+    assert not more.tells(20.0, 12, 0.95)  # it may be above
+    less = Least([more]).estimate(0.95)  # mirrored twice
+    assert less.low == pytest.approx(whole.low)
+    assert less.high == math.inf
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_an_open_end_is_on_the_side_that_has_no_bound(strict):
+    rule = Criterion("lead", low=2.0, strict=strict)
+    assert rule.judge(Estimate(5.0, 3.0, math.inf)) == "holds"
+    assert rule.judge(Estimate(5.0, -math.inf, math.inf)) == "open"
+    assert rule.judge(Estimate(1.0, 0.5, math.inf)) == "open"
+    assert rule.judge(Estimate(1.0, -math.inf, 1.5)) == "fails"

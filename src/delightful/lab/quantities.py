@@ -90,14 +90,14 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Greatest:
-    """The greatest of several means or ratios, without knowing which that is.
+    """The greatest of several quantities, without knowing which that is.
 
     Picking the one that looks greatest and taking its own interval would be too sure: the same
     seeds would choose and judge. That some quantity is above a bound is shown at the confidence
     that is left when the error is shared among all; that none is, needs no sharing.
     """
 
-    of: Sequence[Mean | Ratio]
+    of: Sequence["Sampled"]
 
     @property
     def seeds(self) -> int:
@@ -129,9 +129,9 @@ class Greatest:
 
 @dataclass(frozen=True)
 class Least:
-    """The least of several means or ratios, as `Greatest`."""
+    """The least of several quantities, as `Greatest`."""
 
-    of: Sequence[Mean | Ratio]
+    of: Sequence["Sampled"]
 
     @property
     def seeds(self) -> int:
@@ -151,15 +151,56 @@ class Least:
         return Greatest([_negative(one) for one in self.of])
 
 
+@dataclass(frozen=True)
+class Censored:
+    """A quantity of runs that were stopped before what is counted in them had happened.
+
+    They count with what they had reached, which says on one side only what the quantity is.
+    """
+
+    of: "Sampled"
+    at_least: bool = False  # whether it is at least as much as was measured: no upper end is known
+    at_most: bool = False  # whether it is at most as much: no lower end is known
+
+    @property
+    def seeds(self) -> int:
+        return self.of.seeds
+
+    def estimate(self, confidence: float) -> Estimate:
+        """What was measured, with an interval whose unknown end is infinite."""
+        found = self.of.estimate(confidence)
+        low = -math.inf if self.at_most else found.low
+        return Estimate(found.value, low, math.inf if self.at_least else found.high)
+
+    def tells(self, threshold: float, seeds: int, confidence: float) -> bool:
+        """As `Mean.tells`, if the end that faces the threshold is known."""
+        above = self.of.estimate(confidence).value > threshold
+        known = not (self.at_most if above else self.at_least)
+        return known and self.of.tells(threshold, seeds, confidence)
+
+
+Sampled = Mean | Ratio | Greatest | Least | Censored
+"""What seeds were run for."""
+
+Quantity = Exact | Sampled
+
+
 def _equal(*scores: Scores) -> bool:
     return all(len(one) > 1 and np.ptp(one) == 0 for one in scores)
 
 
-def _negative(one: Mean | Ratio) -> Mean | Ratio:
-    return Mean(-one.scores) if isinstance(one, Mean) else Ratio(-one.above, one.below)
-
-
-Quantity = Exact | Mean | Ratio | Greatest | Least
+def _negative(one: Sampled) -> Sampled:
+    match one:
+        case Mean():
+            return Mean(-one.scores)
+        case Ratio():
+            return Ratio(-one.above, one.below)
+        case Greatest():
+            return Least([_negative(each) for each in one.of])
+        case Least():
+            return Greatest([_negative(each) for each in one.of])
+        case Censored():
+            return Censored(_negative(one.of), at_least=one.at_most, at_most=one.at_least)
 
 
 def jackknife(statistic: Callable[..., float], *scores: Scores) -> Mean:

@@ -88,8 +88,8 @@ class Criterion:
         return "fails" if out or high < self.low or low > self.high else "open"
 
     def holds(self, value: float) -> bool:
-        """Whether the value itself is within."""
-        if self.strict:
+        """Whether the value itself is within; an infinite one is where there is no bound."""
+        if self.strict and math.isfinite(value):
             return self.low < value < self.high
         return self.low <= value <= self.high
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     EXPERIMENTS: dict[str, Experiment]
 
 TITLE = "Delightful Policy Gradient: the paper, checked"  # of a report on these experiments
-NAMES = ("gate", "bandit", "contexts", "mnist", "tokens", "control", "stacks")
+NAMES = ("gate", "bandit", "contexts", "mnist", "tokens", "control", "stacks", "frictions")
 
 
 def __getattr__(name: str) -> Any:

@@ -44,8 +44,24 @@ def advantages(baseline: str, reward: jax.Array, length: int) -> Any:
     return (count * points - jnp.sum(points, axis=axis, keepdims=True)) / (count * length)
 
 
+def earned(config: TokensConfig, prompts: jax.Array, answers: jax.Array) -> tuple[Any, Any]:
+    """Which tokens are right, and what the answers earn.
+
+    Args:
+        config: task and reward.
+        prompts: tokens, (H, N).
+        answers: tokens, (H, N·S).
+
+    Returns:
+        1 where a token is right and 0 elsewhere, (H, N·S), and the reward of each answer, (N, S).
+    """
+    wanted = jnp.repeat(targets(config.task, config.vocabulary, prompts), config.samples, axis=1)
+    right = (answers == wanted).astype(jnp.float32)
+    return right, rewards(config.reward, right).reshape(-1, config.samples)
+
+
 def judge(config: TokensConfig, prompts: jax.Array, answers: jax.Array) -> tuple[Any, Any, Any]:
-    """Which tokens are right, what the answers earn, and how much above their baseline.
+    """How wrong the answers are, what they earn, and how much above their baseline.
 
     Args:
         config: task, reward and baseline.
@@ -55,7 +71,5 @@ def judge(config: TokensConfig, prompts: jax.Array, answers: jax.Array) -> tuple
     Returns:
         The share of wrong tokens, the mean reward, and the advantage U of each answer, (N, S).
     """
-    wanted = jnp.repeat(targets(config.task, config.vocabulary, prompts), config.samples, axis=1)
-    right = (answers == wanted).astype(jnp.float32)
-    earned = rewards(config.reward, right).reshape(-1, config.samples)
-    return jnp.mean(1 - right), jnp.mean(earned), advantages(config.baseline, earned, config.length)
+    right, reward = earned(config, prompts, answers)
+    return jnp.mean(1 - right), jnp.mean(reward), advantages(config.baseline, reward, config.length)

@@ -1,12 +1,13 @@
 """Training on Token Reversal: sample answers, compute their advantages, update the policy."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
-from delightful.agents import adam
-from delightful.agents.tokens import network, staleness
+from delightful.agents import adam, staleness
+from delightful.agents.tokens import network
 from delightful.agents.tokens.config import TokensConfig
 from delightful.agents.tokens.environment import judge
 from delightful.gate import gate
@@ -22,13 +23,24 @@ class Episodes(NamedTuple):
     advantage: jax.Array  # (N, S)
 
 
-def train(config: TokensConfig, hyperparameters: dict[str, Any], key: jax.Array) -> dict[str, Any]:
+Distort = Callable[[Any, Episodes, jax.Array], Episodes]
+"""From the config, a batch and the step's key to what reaches the learner of the batch."""
+
+
+def train(
+    config: TokensConfig,
+    hyperparameters: dict[str, Any],
+    key: jax.Array,
+    distort: Distort | None = None,
+) -> dict[str, Any]:
     """Train a policy on one fresh batch of answers per step.
 
     Args:
         config: the run's; `config.steps` batches.
         hyperparameters: the method's own, by name.
         key: determines all random numbers.
+        distort: changes each batch on its way to the learner, as `frictions.distort` does; what is
+            measured is the batch before.
 
     Returns:
         "step" and each of MEASURED, one value per record: the mean over the batches since the last.
@@ -41,10 +53,12 @@ def train(config: TokensConfig, hyperparameters: dict[str, Any], key: jax.Array)
         key = jax.random.fold_in(step_key, i)
         past = staleness.remember(past, policy, i)
         if config.ages == "uniform":
-            ages = staleness.draw_ages(config, key)
+            ages = staleness.draw_ages(key, config.delay, config.prompts)
             episodes, seen = act_each(config, staleness.recall(past, i, ages), key)
         else:
             episodes, seen = act(config, staleness.recall(past, i, config.delay), key)
+        if distort is not None:
+            episodes = distort(config, episodes, key)
         policy, optimiser = learn(config, hyperparameters, policy, optimiser, episodes)
         sums = jax.tree.map(lambda total, value: total + value / every, sums, seen)
         return policy, optimiser, past, sums

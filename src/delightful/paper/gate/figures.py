@@ -55,17 +55,17 @@ def coefficient() -> Drawing:
 @FIGURES.add("Figure 13", "Score weight of every method")
 def compare() -> Drawing:
     """ω against U for a common (π = 0.9, solid) and a rare (π = 0.01, dashed) action. PG, PMPO, AWR
-    and MPO are blind to probability. PPO and GRPO are shown with π_old = 0.5. GRPO, PMPO and MPO
-    weigh a batch as a whole; here the batch is the range of U shown.
+    and MPO are blind to probability. PPO, IW-PG and GRPO are shown with π_old = 0.5. GRPO, PMPO and
+    MPO weigh a batch as a whole; here the batch is the range of U shown.
 
-    PPO and GRPO differ from PG only through a ratio: r is 1.8 at π = 0.9 and 0.02 at π = 0.01.
+    Those three differ from PG only through a ratio: r is 1.8 at π = 0.9 and 0.02 at π = 0.01.
     """
     figure, axes = style.panels(len(METHODS), width=1.9, height=1.9, rows=2)
     U = np.linspace(-2, 2, 201)
     parts = []
     for axis, name in zip(axes, METHODS, strict=False):
         for p, line in ((_COMMON, "-"), (_RARE, "--")):
-            old = np.full_like(U, np.log(0.5)) if name in ("ppo", "grpo") else None
+            old = np.full_like(U, np.log(0.5)) if name in ("ppo", "iwpg", "grpo") else None
             omega = _omega(name, U, p, old_log_prob=old)
             axis.plot(U, omega, line, color=style.colour(name), label=f"π = {p:g}")
             parts.append(pl.DataFrame({"method": name, "U": U, "p": p, "omega": omega}))

@@ -17,15 +17,20 @@ from delightful.paper.mnist.config import DIGITS, MnistConfig
 from delightful.registry import weighs_batches
 from delightful.weights import score_weight
 
-_LOWEST = -80.0  # exp of it and of its negative are floats still, so that π·(1/π) is 1
+LOWEST = -80.0  # exp of it and of its negative are floats still, so that π·(1/π) is 1
 
 
-def advantages(baseline: str, policy: jax.Array, right: jax.Array) -> jax.Array:
-    """U = R − b for every image and action; `right` is 1 at the label."""
+def baselines(baseline: str, policy: jax.Array, right: jax.Array) -> Any:
+    """b for every image, (images, 1), or one number for all; `right` is 1 at the label."""
     if baseline in ("zero", "constant"):
-        return right - {"zero": 0.0, "constant": 0.5}[baseline]
+        return {"zero": 0.0, "constant": 0.5}[baseline]
     of = policy if baseline == "expected" else right
-    return right - jnp.sum(policy * of, axis=1, keepdims=True)
+    return jnp.sum(policy * of, axis=1, keepdims=True)
+
+
+def advantages(baseline: str, policy: jax.Array, right: jax.Array) -> Any:
+    """U = R − b for every image and action; `right` is 1 at the label."""
+    return right - baselines(baseline, policy, right)
 
 
 def coefficients(
@@ -41,7 +46,7 @@ def coefficients(
     """
     policy = jnp.exp(log_policy)
     advantage = advantages(config.baseline, policy, right)
-    log_prob = jnp.maximum(log_policy, _LOWEST)
+    log_prob = jnp.maximum(log_policy, LOWEST)
     if weighs_batches(config.method, **hyperparameters):
         # They compare samples, so every sample is an entry: (images, samples, actions).
         taken = jnp.moveaxis(_counts(at_or_below(uniforms, policy), 1), 2, 0)

@@ -9,8 +9,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from delightful.agents.tokens.config import TokensConfig
-
 
 def start(policy: Any, delay: int) -> Any:
     """A ring for actors that are at most `delay` updates old.
@@ -57,14 +55,15 @@ def recall(past: Any, version: Any, age: Any) -> Any:
     return jax.tree.map(lambda ring: ring[(version - age) % ring.shape[0]], past)
 
 
-def draw_ages(config: TokensConfig, key: jax.Array) -> jax.Array:
+def draw_ages(key: jax.Array, delay: int, actors: int) -> jax.Array:
     """An age for each actor, uniform over the last D + 1 updates.
 
     Args:
-        config: its `delay` is D; there is an actor for each of its prompts.
-        key: the step's; prompts and answers, which it decides too, do not depend on the ages.
+        key: the step's; what else it decides does not depend on the ages.
+        delay: D.
+        actors: N, how many there are.
 
     Returns:
         Whole numbers from 0 to D, (N,).
     """
-    return jax.random.randint(jax.random.fold_in(key, 1), (config.prompts,), 0, config.delay + 1)
+    return jax.random.randint(jax.random.fold_in(key, 1), (actors,), 0, delay + 1)

@@ -6,8 +6,8 @@ import jax
 import numpy as np
 import pytest
 
-from delightful.agents import adam
-from delightful.agents.tokens import network, staleness, training
+from delightful.agents import adam, staleness
+from delightful.agents.tokens import network, training
 from delightful.agents.tokens.config import TokensConfig
 
 CONFIG = TokensConfig(
@@ -41,7 +41,7 @@ def test_an_actor_of_some_age_has_the_policy_of_that_many_updates_ago(quick_jit)
     drawn = set()
     for i in range(CONFIG.steps):
         key = jax.random.fold_in(step_key, i)
-        ages = np.asarray(staleness.draw_ages(CONFIG, key)).tolist()
+        ages = np.asarray(staleness.draw_ages(key, CONFIG.delay, CONFIG.prompts)).tolist()
         drawn |= set(ages)
         acting = [policies[max(0, i - age)] for age in ages]
         stacked = jax.tree.map(lambda *each: np.stack(each), *acting)
@@ -76,8 +76,7 @@ def test_a_ring_holds_the_policies_of_the_last_updates(delay: int) -> None:
 
 
 def test_ages_are_uniform_over_the_last_updates() -> None:
-    config = replace(CONFIG, prompts=4000)
-    shares = np.bincount(staleness.draw_ages(config, jax.random.key(0))) / 4000
+    shares = np.bincount(staleness.draw_ages(jax.random.key(0), 3, 4000)) / 4000
     assert shares.shape == (4,)
     assert np.max(np.abs(shares - 1 / 4)) < 5 * np.sqrt(3 / 16 / 4000)
 
