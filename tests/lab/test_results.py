@@ -247,7 +247,8 @@ def test_a_figure_drawn_twice_is_the_same_to_the_byte(
 
 
 def test_a_figure_without_its_runs_names_the_command(tmp_path: Path) -> None:
-    with pytest.raises(LabError, match="give `delightful run bandit/alignment --scale quick`"):
+    run = f"delightful run bandit/alignment --scale quick --store {tmp_path}"
+    with pytest.raises(LabError, match=f"give `{run}`"):
         draw(FIGURES["bandit/alignment"], Store(tmp_path), Plan("quick"), tmp_path)
 
 

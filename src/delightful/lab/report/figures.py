@@ -62,7 +62,7 @@ def figure(drawn: Drawn) -> str:
     commands, runs = [("Draw it again", drawn.command)], ""
     if about.sweep is not None:
         runs = f', <a href="{escape(runs_file(about.sweep))}">every seed of its runs</a>'
-        export = command("export", about.sweep.name, drawn.plan)
+        export = command("export", about.sweep.name, drawn.plan, drawn.store)
         out = f"{about.sweep.name.replace('/', '-')}.csv"
         commands.append(("Every seed of its runs, as CSV", f"{export} --out {out}"))
     rows = "".join(f"<p>{words}</p>{markup.command(text)}" for words, text in commands)
