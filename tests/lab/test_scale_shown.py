@@ -208,8 +208,8 @@ def test_it_is_said_how_runs_differ_from_the_papers() -> None:
 @pytest.mark.parametrize(
     ("seeds", "words"),
     [
-        (0, ""),
-        (3, "3 of 6 seeds are stored"),  # fewer than the paper's least: not used
+        (2, ""),
+        (3, "3 of 6 seeds are stored"),
         (4, "3 of 6 seeds are stored"),  # in whole blocks
         (6, ""),
     ],

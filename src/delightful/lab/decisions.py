@@ -32,6 +32,7 @@ from delightful.lab.verdicts import (
     seeds_needed,
     verdict_of,
 )
+from delightful.lab.wording import minus
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,25 @@ class Decision:
             return f"delightful claims {self.claim.id}"
         run = command("run", sweep.name, self.plan, self.store)
         return f"{run} && {command('claims', self.claim.id, self.plan, self.store)}"
+
+    @property
+    def too_few(self) -> str:
+        """That there are fewer seeds than a verdict needs, in words; empty if there are enough."""
+        least, few = self.claim.rule.seeds, self.seeds or 0
+        if not 0 < few < least:
+            return ""
+        return f"{few} seed{'' if few == 1 else 's'}: a verdict needs {least}"
+
+    @property
+    def unlikely(self) -> str:
+        """Why it is not said how many seeds would probably decide what is inconclusive."""
+        sweep = self.reading.sweep
+        if self.too_few or sweep is None:
+            return f"run {self.claim.rule.seeds} seeds first"
+        most, paper = looks(sweep.seeds["paper"])[-1], sweep.seeds["paper"]
+        times = {4: "four"}.get(most // paper, most // paper)
+        verb = "would probably not" if (self.seeds or 0) < most else "do not"
+        return f"{most} seeds, {times} times the paper's, {verb} decide it"
 
     @property
     def measures(self) -> str:
@@ -126,7 +146,7 @@ def short(value: float, digits: int = 4) -> str:
     """A number in a few digits, with a minus sign."""
     if not math.isfinite(value):
         return str(value).replace("-", "−").replace("inf", "∞").replace("nan", "?")
-    return "0" if value == 0 else f"{value:.{digits}g}".replace("-", "−")
+    return "0" if value == 0 else minus(f"{value:.{digits}g}")
 
 
 def _part(outcome: Outcome) -> dict[str, Any]:

@@ -184,6 +184,7 @@ class Experiment:
     claims: Sequence[Claim] = ()
     remarks: Sequence[str] = field(default=())  # choices that no config field holds
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # named config fields
+    readings: Mapping[str, str] = field(default_factory=dict)  # what their names mean
 
 
 def command(verb: str, target: str, plan: Plan, store: str = "") -> str:

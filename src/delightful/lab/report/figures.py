@@ -22,7 +22,7 @@ def picture(drawn: Drawn, enlarged: float = 1.35) -> str:
     own = round(width / DOTS)
     least = 0 if own <= NARROW else round(max(min(own, 500), READABLE * own))
     most = round(enlarged * own)
-    title = escape(f"{drawn.figure.number}: {drawn.figure.title}")
+    title = heading(drawn)
     keys = "; arrow keys give its values" if drawn.values else ""
     return (
         f'<div class="image" style="max-width:{most + 18}px">'
@@ -33,6 +33,11 @@ def picture(drawn: Drawn, enlarged: float = 1.35) -> str:
         f'src="data:image/png;base64,{base64.b64encode(data).decode()}"></div>'
         '<p class="hint" aria-hidden="true">Scroll sideways to see the whole figure →</p></div>'
     )
+
+
+def heading(drawn: Drawn) -> str:
+    """The figure's number and title, also for the list of contents."""
+    return escape(f"{drawn.figure.number}: {drawn.figure.title}")
 
 
 def size(png: bytes) -> tuple[int, int]:
@@ -68,7 +73,7 @@ def figure(drawn: Drawn) -> str:
     rows = "".join(f"<p>{words}</p>{markup.command(text)}" for words, text in commands)
     return (
         f'<figure id="figure-{escape(about.id)}" data-item>'
-        f"<h3>{escape(about.number)}: {escape(about.title)}</h3>\n{picture(drawn)}\n{values(drawn)}"
+        f"<h3>{heading(drawn)}</h3>\n{picture(drawn)}\n{values(drawn)}"
         f"<figcaption>{markup.paragraph(about.caption)}"
         f'<p class="dim">Data: <a href="{file}">the numbers drawn, as CSV</a>{runs}</p>'
         f'<details class="more"><summary>Data per seed and commands</summary>{rows}'
