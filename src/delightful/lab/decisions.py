@@ -84,8 +84,7 @@ class Decision:
             return ""
         return f"{few} seed{'' if few == 1 else 's'}: a verdict needs {least}"
 
-    @property
-    def unlikely(self) -> str:
+    def unlikely(self, what: str = "it") -> str:
         """Why it is not said how many seeds would probably decide what is inconclusive."""
         sweep = self.reading.sweep
         if self.too_few or sweep is None:
@@ -93,7 +92,7 @@ class Decision:
         most, paper = looks(sweep.seeds["paper"])[-1], sweep.seeds["paper"]
         times = {4: "four"}.get(most // paper, most // paper)
         verb = "would probably not" if (self.seeds or 0) < most else "do not"
-        return f"{most} seeds, {times} times the paper's, {verb} decide it"
+        return f"{most} seeds, {times} times the paper's, {verb} decide {what}"
 
     @property
     def measures(self) -> str:

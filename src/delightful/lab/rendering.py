@@ -77,7 +77,7 @@ def outlook(decision: Decision) -> str:
     if decision.verdict not in ("inconclusive", "not run") or decision.damaged:
         return ""
     if decision.needed is None or decision.seconds is None:
-        return decision.unlikely if decision.verdict == "inconclusive" else ""
+        return decision.unlikely() if decision.verdict == "inconclusive" else ""
     cost = f"{duration(decision.seconds)} of one core here"
     if decision.verdict == "not run":
         return f"{decision.needed} seeds at {decision.plan.scale} scale would measure it: {cost}"

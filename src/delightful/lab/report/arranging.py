@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from types import MappingProxyType
+from dataclasses import dataclass, field, replace
 
 from delightful.lab.decisions import Decision
 from delightful.lab.drawing import Drawn
@@ -20,7 +19,7 @@ class Checked:
 
     claim: Claim
     decisions: Sequence[Decision]
-    meanings: Mapping[str, str] = MappingProxyType({})  # of the names of readings
+    meanings: Mapping[str, str] = field(default_factory=dict)  # of the names of readings
 
     @property
     def first(self) -> Decision:
@@ -102,8 +101,10 @@ def arrange(experiment: Experiment, decisions: Sequence[Decision], drawn: Sequen
     groups = [Group(at, [c for place, c in placed if place is at]) for at in (*figures, None)]
     groups = [group for group in groups if group.drawn or group.claims]
     part = Part(experiment, groups, [c for c in claims if not c.ran])
-    groups.sort(key=lambda group: group.drawn is not part.main)
-    return replace(part, groups=groups)
+    main = part.main
+    if main is None:
+        return part
+    return replace(part, groups=sorted(groups, key=lambda group: group.drawn is not main))
 
 
 def figure_of(claim: Claim, drawn: Sequence[Drawn]) -> Drawn | None:

@@ -72,8 +72,8 @@ def _need(claims: Sequence[Checked]) -> str:
             seeds.append(d.needed)
             decided += 1
     if not seeds:
-        reasons = list(dict.fromkeys(d.unlikely for d in open_))
-        return _capital("; ".join(reasons))
+        them = "it" if len(open_) == 1 else "them"
+        return _capital("; ".join(dict.fromkeys(d.unlikely(them) for d in open_)))
     what = "what is inconclusive" if decided == len(open_) else f"{decided} of the {len(open_)}"
     more = "" if decided == len(open_) else " that are inconclusive"
     up_to = "up to " if min(seeds) < max(seeds) else ""
