@@ -24,6 +24,7 @@ from delightful.lab.rendering import claim_paragraphs, claims_markdown, found
 from delightful.lab.selection import plan_for
 from delightful.lab.store import Store
 from delightful.lab.verdicts import LEAST, confidence_of, judge, verdict_of
+from delightful.lab.wording import expected
 from delightful.paper import EXPERIMENTS
 from delightful.paper.bandit.sweep import ALIGNMENT
 from delightful.registry import METHODS
@@ -276,7 +277,7 @@ def test_the_terminal_shows_sentence_paper_value_rule_and_commands(store: Store)
     for decision in decide_all(claims, store, PLAN, "quick"):
         shown, claim = dict(claim_paragraphs(decision, explain=True)), decision.claim
         assert shown[""] == f"{claim.sentence} ({claim.where})"
-        assert shown["paper: "] == claim.paper
+        assert shown.get("expected: ", "") == expected(claim)
         assert shown["rule: "] == f"{claim.rule.words}; with at least 3 seeds"
         assert shown["$ "] == decision.command.split(" && ")[-1]
         assert shown.get("here: ", "") == found(decision)

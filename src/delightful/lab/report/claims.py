@@ -16,8 +16,8 @@ _ORDER: dict[Status, int] = {"fails": 0, "open": 1, "holds": 2}
 
 
 def article(checked: Checked) -> str:
-    """A claim with the decisions under its readings side by side; one that is exact and reproduced
-    is a line, which opens."""
+    """A claim with the decision under the reading that stands for the paper, and a line that opens
+    for each other one; one that is exact and reproduced is a line as a whole."""
     claim = checked.claim
     ran = [decision for decision in checked.decisions if decision.verdict != "not run"]
     columns = "\n".join(_reading(decision, checked) for decision in ran)
@@ -33,7 +33,7 @@ def article(checked: Checked) -> str:
         line = f"<summary>{chip(checked.verdict)} {sentence}</summary>"
         inside = f"<details>{line}{_source(checked)}{inside}</details>"
     else:
-        inside = f"{_header(checked)}\n{paragraph(claim.sentence, 'sentence')}\n{inside}"
+        inside = f"{_header(checked)}\n{inside}"
     return (
         f'<article class="claim {kind(checked.verdict)}" id="{escape(claim.id)}" '
         f'data-item data-verdict="{checked.verdict}">\n{inside}</article>'
@@ -46,14 +46,15 @@ def absent(checked: Checked) -> str:
     return (
         f'<article class="claim not-run" id="{escape(claim.id)}" data-item '
         f'data-verdict="{checked.verdict}">\n{_header(checked)}\n'
-        f"{paragraph(claim.sentence, 'sentence')}{paragraph(expected(claim), start='Expected:')}"
+        f"{paragraph(expected(claim), start='Expected:')}"
         f"{paragraph(rule_in_words(first), start='Rule:')}{paragraph(_sentence(first.note))}"
         f"{paragraph(_sentence(outlook(first)), 'outlook')}{command(first.command)}</article>"
     )
 
 
 def _header(checked: Checked) -> str:
-    return f"<header>{chip(checked.verdict)}{_source(checked)}</header>"
+    sentence = paragraph(checked.claim.sentence, "sentence")
+    return f"<header>{chip(checked.verdict)}{sentence}{_source(checked)}</header>"
 
 
 def _source(checked: Checked) -> str:
@@ -82,22 +83,28 @@ def _stands(decision: Decision) -> str:
 
 
 def _reading(decision: Decision, checked: Checked) -> str:
-    """What was measured under one reading; its name, and its verdict if there are several."""
-    heading, name = "", str(decision.reading)
-    several = len(checked.decisions) > 1
-    if several:
-        heading = f"<h4>{escape(name or 'as it is written')}</h4>{chip(decision.verdict)}"
-        heading += _stands(decision)
-    elif name:
+    """What was measured under one reading; with several, its name and verdict, and what was
+    measured is folded away unless it stands for the paper."""
+    name, several = str(decision.reading), len(checked.decisions) > 1
+    inside = _measured(decision)
+    if not several:
         meaning = checked.meanings.get(name, "")
-        heading = paragraph(f"{name}: {meaning}" if meaning else name, start="Reading:")
+        about = paragraph(f"{name}: {meaning}" if meaning else name, start="Reading:")
+        return f'<div class="reading">{about}\n{inside}</div>'
+    about = f"<b>{escape(name or 'as it is written')}</b> {chip(decision.verdict)}"
+    if decision.standing:
+        return f'<div class="reading standing">{about}{_stands(decision)}\n{inside}</div>'
+    value = f'<span class="dim">{escape(minus(decision.measures))}: {escape(decision.text)}</span>'
+    return f'<details class="reading"><summary>{about} {value}</summary>{inside}</details>'
+
+
+def _measured(decision: Decision) -> str:
+    """The values under one reading, what is to be said of them, and what they rest on."""
+    notes = (decision.too_few, decision.note, outlook(decision))
     return (
-        f'<div class="reading{" standing" if several and decision.standing else ""}">{heading}\n'
-        f"{_tables(decision)}{paragraph(_sentence(decision.too_few))}"
-        f"{paragraph(_sentence(decision.note))}"
-        f"{paragraph(_sentence(outlook(decision)), 'outlook')}"
+        f"{_tables(decision)}{paragraph(' '.join(filter(None, map(_sentence, notes))))}"
         f'<div class="basis">{paragraph(runs(decision), "dim")}'
-        f"{command(decision.command)}</div></div>"
+        f"{command(decision.command)}</div>"
     )
 
 
@@ -132,10 +139,10 @@ def _table(outcomes: Sequence[Outcome], decision: Decision, ranges: dict[int, Ra
     for criterion in criteria:
         mine = [outcome for outcome in outcomes if outcome.criterion is criterion]
         head = ""
-        if any(outcome.case for outcome in mine):
+        several = len(decision.claim.rule.criteria) > 1
+        if several and any(outcome.case for outcome in mine):
             name = escape(minus(f"{criterion.quantity}: {criterion.side}"))
             head = f'<tr><th colspan="4" scope="rowgroup" class="quantity">{name}</th></tr>'
-        several = len(decision.claim.rule.criteria) > 1
         rows = (_row(o, ranges[id(criterion)], decision.confidence, several) for o in mine)
         bodies.append(f"<tbody>{head}{''.join(rows)}</tbody>")
     return f"<table>{''.join(bodies)}</table>" if bodies else ""

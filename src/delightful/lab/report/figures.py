@@ -15,7 +15,7 @@ READABLE = 0.62  # of its own size; a figure that would be smaller scrolls
 NARROW = 460  # pixels; such a figure fits a phone
 
 
-def picture(drawn: Drawn, enlarged: float = 1.35) -> str:
+def picture(drawn: Drawn, enlarged: float = 1.0) -> str:
     """The image, which scrolls sideways where it would be too small to read."""
     data = drawn.files["png"].read_bytes()
     width, height = size(data)

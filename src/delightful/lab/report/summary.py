@@ -98,7 +98,7 @@ def card(part: Part) -> str:
     if main is not None:
         link = f'<a href="#figure-{escape(main.figure.id)}">{escape(main.figure.number)}</a>'
         about = f"<p>{link}: {escape(main.figure.title)}</p>{paragraph(main.figure.caption, 'dim')}"
-        figure = f"<figure data-item>{picture(main, 1.1)}<figcaption>{about}</figcaption></figure>"
+        figure = f"<figure data-item>{picture(main)}<figcaption>{about}</figcaption></figure>"
     return (
         f'<section class="card" data-holder data-section="{name}">\n'
         f'<h3><a href="#section-{name}">{escape(e.title)}</a> '
