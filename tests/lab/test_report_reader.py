@@ -86,7 +86,7 @@ def test_a_section_can_be_shown_alone(page):
             ["beta/two-ways", "beta/many", "beta/half-run"],
             ["figure-beta/curves"],
         ),
-        ("queue", ["beta/half-run"], []),
+        ("queue full", ["beta/half-run"], ["figure-beta/curves"]),
     ],
 )
 def test_the_search_finds_claims_and_figures_by_all_words(page, words, claims, figures):

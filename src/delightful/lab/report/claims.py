@@ -8,7 +8,7 @@ from delightful.lab.rendering import outlook, rule_in_words, runs
 from delightful.lab.report.arranging import Checked
 from delightful.lab.report.markup import chip, command, kind, paragraph
 from delightful.lab.report.plots import Range, plot, shared_range
-from delightful.lab.verdicts import Outcome, Status
+from delightful.lab.verdicts import Outcome, Status, headline
 from delightful.lab.wording import expected, minus
 
 MOST_ROWS, FIRST_ROWS = 4, 3  # with more than MOST_ROWS, those after FIRST_ROWS are folded away
@@ -94,7 +94,9 @@ def _reading(decision: Decision, checked: Checked) -> str:
     about = f"<b>{escape(name or 'as it is written')}</b> {chip(decision.verdict)}"
     if decision.standing:
         return f'<div class="reading standing">{about}{_stands(decision)}\n{inside}</div>'
-    value = f'<span class="dim">{escape(minus(decision.measures))}: {escape(decision.text)}</span>'
+    case = headline(decision.outcomes).case
+    text = minus(f"{case}: {decision.text}" if case else decision.text)
+    value = f'<span class="dim">{escape(text)}</span>'
     return f'<details class="reading"><summary>{about} {value}</summary>{inside}</details>'
 
 
