@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from argparse import Namespace
@@ -52,6 +53,8 @@ RUN = ("run", "bandit/alignment", "--scale", "smoke", "--workers", "1")
         ("run bandit/training --set steps=few", "steps must be a whole number, got 'few'"),
         ("run bandit --workers 0", "--workers must be at least 1, got 0"),
         ("run bandit --workers two", "--workers"),
+        ("reproduce gate --budget -3m", "--budget must be a time such as 90s, 10m or 8h"),
+        ("reproduce gate --budget=-3m", "--budget must be a time such as 90s, 10m or 8h"),
         ("bench nothing", "estimator"),
         ("bench", "required: benchmark"),
     ],
@@ -170,8 +173,55 @@ def test_claims_shows_verdicts_and_the_command_of_what_is_not_run(
     assert set(rows) == set(names)
     assert rows["bandit/gap-vanishes"]["scale"] == "smoke"
     assert rows["contexts/faster"]["verdict"] == "not run"
-    needed = "delightful run contexts/training --scale quick"
+    needed = f"delightful run contexts/training --scale quick --store {store} && "
     assert rows["contexts/faster"]["command"].startswith(needed)
+
+
+DAMAGED = [
+    "run bandit/alignment --scale smoke --dry-run",
+    "figure bandit/alignment --scale smoke --dry-run",
+    "reproduce bandit --scale smoke --dry-run",
+    "claims bandit/gap-vanishes",
+    "claims bandit/gap-vanishes --json",
+    "report bandit",
+]
+
+
+@pytest.mark.parametrize("command", DAMAGED)
+def test_a_damaged_file_is_named_once_by_every_command_that_meets_it(
+    delightful: Any, store: Path, tmp_path: Path, command: str
+) -> None:
+    damaged = _spoiled(store, tmp_path)
+    done = delightful(*command.split(), "--store", tmp_path / "dam")
+    assert done.returncode == 0
+    (line,) = (line for line in done.stderr.splitlines() if "is damaged" in line)
+    assert line.startswith(f"{damaged} is damaged; ")
+    if "--dry-run" not in command:
+        again = f"delightful run bandit/alignment --scale smoke --store {tmp_path / 'dam'}"
+        assert line.endswith(f"; `{again}` runs it again.")
+    if "--json" in command:
+        (row,) = json.loads(done.stdout)["claims"]
+        assert (row["verdict"], row["damaged"], row["note"]) == ("not run", True, line)
+
+
+def _spoiled(store: Path, folder: Path) -> Path:
+    """A file that was damaged, in a copy of a store."""
+    shutil.copytree(store / "cells", folder / "dam" / "cells")
+    damaged = sorted((folder / "dam" / "cells").glob("*.parquet"))[0]
+    damaged.write_bytes(b"spoiled")
+    return damaged
+
+
+def test_the_doctor_reads_every_file_of_the_store(
+    delightful: Any, as_json: Callable[[str], Any], store: Path, tmp_path: Path
+) -> None:
+    damaged = _spoiled(store, tmp_path)
+    for folder, sound in ((store, True), (tmp_path / "dam", False)):
+        checks = as_json(delightful("doctor", "--json", "--store", folder).stdout)["checks"]
+        (check,) = (check for check in checks if check["name"] == "store")
+        assert check["works"] == sound
+        assert (str(damaged) in check["found"]) == (not sound)
+        assert (f"delightful list --store {folder}" in check["advice"]) == (not sound)
 
 
 @pytest.mark.parametrize("command", ["report", "reproduce"])

@@ -1,4 +1,4 @@
-"""A small report with every verdict, by hand: three sections, four figures, seven claims."""
+"""A small report with every verdict, by hand: three sections, four figures, eight claims."""
 
 import dataclasses
 import hashlib
@@ -101,6 +101,16 @@ DECISIONS = [
         need=(24, 1200.0),
     ),
     *decided(
+        claim(
+            *("beta/half-run", "Section 2", "One reading was run.", FASTER),
+            Reading("per step", BETA, stands="The caption counts steps."),
+            Reading("per episode", BETA),
+            finding=FOUND,
+        ),
+        [None, measured(mean(3))],
+        "the queue is full",
+    ),
+    *decided(
         claim("beta/many", "Section 2", "In all cases.", FASTER, Reading("", BETA)),
         [measured({f"case {i}": mean(i + 1) for i in range(12)})],
     ),
@@ -108,10 +118,10 @@ DECISIONS = [
 CLAIMS = list(dict.fromkeys(decision.claim.id for decision in DECISIONS))
 VERDICT = {d.claim.id: d.verdict for d in DECISIONS if d.standing}
 PLACES = {  # claims in the order of the page, by figure
-    "": ["alpha/exact"],
     "alpha/near": ["alpha/faster", "alpha/parts"],
     "alpha/far": ["alpha/far"],
-    "beta/curves": ["beta/two-ways", "beta/many"],
+    "": ["alpha/exact"],
+    "beta/curves": ["beta/two-ways", "beta/many", "beta/half-run"],
 }
 
 

@@ -9,7 +9,7 @@ import pytest
 from sample_report import ALPHA, SEEDS, decided
 
 from delightful.lab.experiment import Claim, ClaimBook, Reading
-from delightful.lab.findings import NAMED, finding, findings
+from delightful.lab.findings import NAMED, finding, findings, told
 from delightful.lab.quantities import Exact, Mean
 from delightful.lab.rendering import claims_markdown
 from delightful.lab.verdicts import VERDICTS, Rule, above, below, measured
@@ -69,10 +69,57 @@ def _interval(decisions):
     return estimate.low, estimate.high
 
 
-def test_what_no_affordable_number_of_seeds_decides_is_said():
-    assert finding(decided(claim(), [measured(OPEN)])).endswith(
-        "; no affordable number of seeds would probably decide it."
-    )
+@pytest.mark.parametrize(
+    ("seeds", "words"),
+    [
+        (2, "run 3 seeds first"),
+        (12, "48 seeds, four times the paper's, would probably not decide it"),
+        (48, "48 seeds, four times the paper's, do not decide it"),
+    ],
+)
+def test_what_four_times_the_papers_seeds_would_not_decide_is_said(seeds, words):
+    (decision,) = decided(claim(), [measured(OPEN)])
+    assert finding([dataclasses.replace(decision, seeds=seeds)]).endswith(f"; {words}.")
+
+
+@pytest.mark.parametrize(
+    ("rule", "words", "cases", "said"),
+    [
+        (
+            Rule(above(0, "x", most=True)),
+            "A's return {is} above B's on {case:tasks}",
+            {f"task {i}": OPEN for i in range(6)},
+            "whether A's return is above B's on most of the 6 tasks (",
+        ),
+        (
+            LOWER,
+            "A's regret {is} below that of {case:baselines × quarters}",
+            {f"{b}, quarter {k}": UP for b in ("PG", "PPO", "MPO") for k in range(4)},
+            "A's regret is below that of each of 3 baselines in each of 4 quarters (",
+        ),
+        (
+            LOWER,
+            "A's regret {is} below that of {case:baselines × quarters}",
+            {f"B{i}, quarter {k}": UP if i else OPEN for i in range(3) for k in range(4)},
+            "A's regret is below that of 8 of the 12 pairs of baselines and quarters (",
+        ),
+    ],
+)
+def test_many_cases_are_counted_as_the_rule_asks_for_them(rule, words, cases, said):
+    assert said in finding(decided(claim((words,), rule), [measured(cases)]))
+
+
+def test_the_first_reading_has_numbers_and_the_others_a_short_line():
+    ways = tuple(Reading(name, ALPHA) for name in ("per step", "per episode", "per day", "ever"))
+    quantities = [measured(one) for one in (UP, UP, DOWN, OPEN)]
+    found = told(decided(claim(readings=ways), quantities))
+    assert found[0].sentence.startswith("Per step: B's error is below A's (2 − 1.5 = 0.5 [")
+    assert [one.short for one in found[1:]] == [
+        "Per episode: the same.",
+        "Per day: B's error is not below A's.",
+        "Ever: it cannot be told yet.",
+    ]
+    assert all(re.search(r"\(.*\[.*, 12 seeds\)", one.sentence) for one in found)
 
 
 def test_an_exact_value_has_no_interval_and_no_seeds():

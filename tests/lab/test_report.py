@@ -27,7 +27,9 @@ from delightful.lab.cells import Plan
 from delightful.lab.config import choices
 from delightful.lab.decisions import decide_all, shown
 from delightful.lab.findings import finding
+from delightful.lab.rendering import MEANINGS
 from delightful.lab.report import write_report
+from delightful.lab.report.claims import FIRST_ROWS
 from delightful.lab.store import Store
 from delightful.lab.verdicts import VERDICTS, confidence_of
 from delightful.paper.contexts import EXPERIMENT as CONTEXTS
@@ -36,7 +38,7 @@ from delightful.paper.contexts import EXPERIMENT as CONTEXTS
 def test_each_claim_is_on_the_page_once_with_its_sentence_and_verdict(page):
     found = page.eval_on_selector_all(
         ".claim",
-        "all => all.map(c => [c.id, c.querySelector('header .chip').textContent,"
+        "all => all.map(c => [c.id, c.querySelector('.chip').textContent,"
         " c.querySelector('.sentence').textContent])",
     )
     assert Counter(name for name, _, _ in found) == Counter(CLAIMS)
@@ -56,25 +58,32 @@ def test_each_claim_stands_under_the_figure_that_shows_it(page):
         " [...g.querySelectorAll('.claim')].map(c => c.id)])",
     )
     expected = {f"figure-{name}" if name else "": claims for name, claims in PLACES.items()}
+    assert [name for name, _ in groups] == [*expected, "figure-gamma/more"]  # figures first
     assert dict(groups) == expected | {"figure-gamma/more": []}
+    assert page.locator(".group h3").all_inner_texts()[2] == "Claims without a figure"
 
 
 def test_it_opens_with_what_was_found(page):
     cards = page.locator(".card")
     assert [h.inner_text().split("\n")[0] for h in cards.locator("h3 a").all()] == [*NAMES.values()]
     first, second, third = cards.all()
-    assert "2 of 4 claims reproduced, 1 partly, 1 not reproduced; 1 not run." in first.inner_text()
-    assert first.locator(".findings li > span").all_inner_texts() == [
-        finding(DECISIONS[:1]),
-        "The paper: A < B & all.",
-    ]
+    words = "5 claims: 2 reproduced, 1 partly, 1 not reproduced, 1 not run."
+    assert words in first.inner_text()
+    assert first.locator(".findings .words").all_inner_texts() == [finding(DECISIONS[:1])]
+    assert first.locator(".findings .dim").all_inner_texts() == ["The paper: A < B & all."]
     assert finding(DECISIONS[:1]).startswith("B's error is below A's <error> (1.5 [1.47")
     assert "Per step: it cannot be told yet whether B's error" in second.inner_text()
-    assert "Per episode: B's error is below A's <error> (3 [" in second.inner_text()
+    other = second.locator(".other").first
+    assert other.inner_text() == "Per episode: B's error is below A's <error>."  # numbers inside
+    other.locator("summary").click()
+    assert "Per episode: B's error is below A's <error> (3 [" in other.inner_text()
+    counted = [row.inner_text().split() for row in second.locator(".counts tr").all()]
+    assert counted[0] == ["reading", "reproduced", "inconclusive", "not", "run"]
+    assert counted[1:] == [["per", "step", "1", "1"], ["per", "episode", "2"]]
     assert first.locator("figcaption a").inner_text() == "Figure 2"
     links = [a.get_attribute("href") for a in first.locator(".lines a").all()]
     assert links == ["#alpha/faster", "#alpha/parts", "#alpha/exact"]  # none of an appendix
-    words = "1 inconclusive: 24 seeds would probably decide it, about 20 min of one core."
+    words = "24 seeds would probably decide what is inconclusive, about 20 min of one core."
     assert words in second.inner_text()
     assert third.locator("figure").count() == 0
     box = page.locator("#found").bounding_box()
@@ -84,7 +93,7 @@ def test_it_opens_with_what_was_found(page):
 def test_the_bars_and_the_legend_count_the_verdicts(page):
     counts = Counter(VERDICT.values())
     rows = page.locator(".legend li").all()
-    for row, (verdict, meaning) in zip(rows, VERDICTS.items(), strict=True):
+    for row, (verdict, meaning) in zip(rows, MEANINGS.items(), strict=True):
         assert row.locator(".chip").inner_text() == verdict
         assert row.locator("b").inner_text() == str(counts[verdict])
         assert meaning in row.inner_text()
@@ -107,13 +116,40 @@ def test_what_is_not_run_is_folded_away_with_its_reason_and_command(page):
     assert check == "delightful claims alpha/absent --scale quick"
 
 
-@pytest.mark.parametrize(("width", "beside"), [(DESKTOP, True), (PHONE, False)])
-def test_readings_are_side_by_side_and_on_a_phone_below_each_other(open_page, width, beside):
+def test_a_claim_that_is_exact_and_reproduced_is_one_line_that_opens(page):
+    exact = page.locator('[id="alpha/exact"]')
+    assert exact.bounding_box()["height"] < 50
+    assert exact.inner_text().split("\n") == ["reproduced It is exact."]
+    assert not exact.get_by_text("Rule:").is_visible()
+    exact.locator("summary").click()
+    assert "0.25" in exact.inner_text()
+    assert "Rule: error, A − B: above 0" in exact.inner_text()
+    assert "delightful claims alpha/exact" in exact.inner_text()
+
+
+def test_a_reading_that_was_not_run_is_one_line_with_its_reason_and_command(page):
+    half = page.locator('[id="beta/half-run"]')
+    line = half.locator(".lacking")
+    assert line.count() == 1
+    assert line.inner_text().startswith("per step: not run the queue is full")
+    run, check = line.locator("code").inner_text().split(" && ")
+    assert run == "delightful run beta/training --scale quick"
+    assert check == "delightful claims beta/half-run --scale quick"
+    assert line.bounding_box()["height"] < 80
+    (other,) = half.locator(".reading").all()
+    assert "per episode" in other.inner_text()
+    assert other.locator(".chip").inner_text() == "reproduced"
+
+
+@pytest.mark.parametrize("width", [DESKTOP, PHONE])
+def test_the_reading_that_stands_for_the_paper_is_open_and_others_open_on_a_click(open_page, width):
     page = open_page(width=width)
     one, other = page.locator('[id="beta/two-ways"] .reading').all()
-    left, right = one.bounding_box(), other.bounding_box()
-    assert (left["y"] == right["y"]) == beside
-    assert (left["x"] == right["x"]) != beside
+    assert one.locator(".plot").is_visible()
+    assert not other.locator(".plot").is_visible()
+    assert DECISIONS[6].text in other.inner_text()
+    other.locator("summary").first.click()
+    assert other.locator(".plot").is_visible()
     assert "stands for the paper" in one.inner_text()
     assert "The caption counts steps." not in one.inner_text()
     one.get_by_text("stands for the paper").click()
@@ -121,9 +157,8 @@ def test_readings_are_side_by_side_and_on_a_phone_below_each_other(open_page, wi
     assert "stands for the paper" not in other.inner_text()
     assert one.locator(".chip").inner_text() == "inconclusive"
     assert other.locator(".chip").inner_text() == "reproduced"
-    assert (
-        "12 more seeds, 24 in all, would probably decide it: 20 min of one core" in one.inner_text()
-    )
+    words = "12 more seeds, 24 in all, would probably decide it: 20 min of one core"
+    assert words in one.inner_text()
 
 
 def test_every_outcome_is_a_row_with_its_interval_and_the_numbers_on_hover(page):
@@ -136,7 +171,7 @@ def test_every_outcome_is_a_row_with_its_interval_and_the_numbers_on_hover(page)
     assert title.endswith("asked: above 0: holds")
     rows = page.locator('[id="beta/many"] tr:has(.plot)')
     assert rows.count() == 12
-    assert sum(one.is_visible() for one in rows.all()) == 6
+    assert sum(one.is_visible() for one in rows.all()) == FIRST_ROWS
     page.locator('[id="beta/many"] summary').click()
     assert all(one.is_visible() for one in rows.all())
 
@@ -144,7 +179,7 @@ def test_every_outcome_is_a_row_with_its_interval_and_the_numbers_on_hover(page)
 def test_the_rule_is_in_words_and_what_the_paper_gives_beside_it(page):
     for decision in DECISIONS:
         text = page.locator(f'[id="{decision.claim.id}"]').text_content()
-        assert f"Paper: {decision.claim.paper}" in text
+        assert f"Expected: {decision.claim.paper}" in text
         if decision.verdict != "not run":
             assert f"Rule: {decision.claim.rule.words}" in text
 

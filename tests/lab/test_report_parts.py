@@ -1,5 +1,6 @@
 """What the report says and where: figures found for claims, computed sentences, interval plots."""
 
+import dataclasses
 import math
 import re
 from pathlib import Path
@@ -11,11 +12,11 @@ from delightful.lab.decisions import Decision
 from delightful.lab.drawing import Drawn
 from delightful.lab.experiment import Claim, Experiment, Figure, Reading
 from delightful.lab.quantities import Exact
-from delightful.lab.report.arranging import Checked, Group, Part, figure_of
+from delightful.lab.report.arranging import Checked, Group, Part, arrange, figure_of
 from delightful.lab.report.plots import WIDTH, plot, shared_range
 from delightful.lab.report.summary import by_reading, in_words
 from delightful.lab.statistics import Estimate
-from delightful.lab.verdicts import Criterion, Outcome, Rule, above, below, between, measured
+from delightful.lab.verdicts import Criterion, Outcome, Rule, above, below, between, judge, measured
 
 
 def sweep(name: str) -> Sweep:
@@ -93,15 +94,15 @@ OPEN = "inconclusive"
     ("claims", "words"),
     [
         ([], "Figures only: nothing is claimed."),
-        ([ABSENT] * 2, "2 claims, not run."),
-        ([ABSENT], "1 claim, not run."),
-        ([GOOD], "1 of 1 claim reproduced."),
-        ([GOOD] * 11 + [PARTLY], "11 of 12 claims reproduced, 1 partly."),
-        ([PARTLY, BAD, ABSENT], "0 of 2 claims reproduced, 1 partly, 1 not reproduced; 1 not run."),
+        ([ABSENT] * 2, "2 claims: 2 not run."),
+        ([ABSENT], "1 claim: 1 not run."),
+        ([GOOD], "1 claim: 1 reproduced."),
+        ([GOOD] * 11 + [PARTLY], "12 claims: 11 reproduced, 1 partly."),
+        ([PARTLY, BAD, ABSENT], "3 claims: 1 partly, 1 not reproduced, 1 not run."),
         (
             [GOOD, checked(OPEN, 15, 1200.0)],
-            "1 of 2 claims reproduced; 1 inconclusive: "
-            "15 seeds would probably decide it, about 20 min of one core.",
+            "2 claims: 1 reproduced, 1 inconclusive. "
+            "15 seeds would probably decide what is inconclusive, about 20 min of one core.",
         ),
         (  # two claims on the same runs need them once
             [
@@ -109,18 +110,18 @@ OPEN = "inconclusive"
                 checked(OPEN, 30, 2400.0),
                 checked(OPEN, 30, 60.0, its=OTHER),
             ],
-            "0 of 3 claims reproduced; 3 inconclusive: "
-            "up to 30 seeds would probably decide them, about 41 min of one core.",
+            "3 claims: 3 inconclusive. "
+            "Up to 30 seeds would probably decide what is inconclusive, about 41 min of one core.",
         ),
         (
             [checked(OPEN, 15, 1200.0), checked(OPEN)],
-            "0 of 2 claims reproduced; 2 inconclusive: "
-            "15 seeds would probably decide 1 of them, about 20 min of one core.",
+            "2 claims: 2 inconclusive. 15 seeds would probably decide 1 of the 2 that are "
+            "inconclusive, about 20 min of one core.",
         ),
         (
             [checked(OPEN), checked(OPEN)],
-            "0 of 2 claims reproduced; 2 inconclusive: "
-            "no affordable number of seeds would probably decide them.",
+            "2 claims: 2 inconclusive. "
+            "48 seeds, four times the paper's, would probably not decide them.",
         ),
     ],
 )
@@ -191,6 +192,43 @@ def test_verdicts_are_counted_under_each_reading_where_there_are_several():
     once = claim("Section 1")
     alone = Checked(once, [Decision(once, Reading(), Plan(), "partly")])
     assert by_reading([alone]) == ""
-    assert by_reading([both, alone, both]) == (
-        "Per step: 2 reproduced of 2. Per episode: 2 inconclusive of 2."
-    )
+    rows = re.findall(r"<tr>(.*?)</tr>", by_reading([both, alone, both]))
+    cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in rows]
+    assert cells == [
+        ["reading", "reproduced", "inconclusive"],
+        ["per step", "2", ""],
+        ["per episode", "", "2"],
+    ]
+
+
+def test_a_section_opens_with_the_figure_of_its_first_headline_claim():
+    """Not with the first figure, say a drawing of the task; one of an appendix never opens it."""
+
+    def made(i: int, where: str, words: tuple[str, ...] = ()) -> Decision:
+        rule = Rule(above(0, "x"))
+        one = Claim(f"alpha/{i}", where, "", "", rule, measured, finding=words)
+        found = judge(rule, measured(Exact(1.0)), 0.95)
+        return Decision(one, one.readings[0], Plan(), "reproduced", found)
+
+    def figure(number: int, appendix: bool = False) -> Drawn:
+        return dataclasses.replace(
+            drawn(f"Figure {number}"),
+            figure=Figure(
+                f"alpha/f{number}", f"Figure {number}", "", "", measured, None, False, appendix
+            ),
+        )
+
+    words = ("it {is} so",)
+    decisions = [
+        made(0, "Figure 7"),
+        made(1, "Figure 20", words),
+        made(2, "Section 1", words),
+        made(3, "Figure 8", words),
+    ]
+    experiment = Experiment("alpha", "", "", claims=[d.claim for d in decisions])
+    shown = [figure(7), figure(8), figure(9), figure(20, appendix=True)]
+    part = arrange(experiment, decisions, shown)
+    numbers = [group.drawn and group.drawn.figure.number for group in part.groups]
+    assert part.main is shown[1]
+    assert numbers == ["Figure 8", "Figure 7", "Figure 9", "Figure 20", None]
+    assert arrange(experiment, decisions[:1], shown).main is shown[0]

@@ -63,7 +63,7 @@ def test_a_filter_leaves_no_empty_heading(page, verdict):
 
 def test_a_section_can_be_shown_alone(page):
     page.select_option("#by-section", "beta")
-    assert visible(page) == ["beta/two-ways", "beta/many"]
+    assert visible(page) == ["beta/two-ways", "beta/many", "beta/half-run"]
     assert not any("First" in text or "Third" in text for text in headings(page))
     press(page, "partly")
     assert visible(page) == []
@@ -81,7 +81,12 @@ def test_a_section_can_be_shown_alone(page):
         ("depends read", ["beta/two-ways"], ["figure-beta/curves"]),
         ("network missing", ["alpha/absent"], []),
         ("caption of far", [], ["figure-alpha/far"]),
-        ("second section", ["beta/two-ways", "beta/many"], ["figure-beta/curves"]),
+        (
+            "second section",
+            ["beta/two-ways", "beta/many", "beta/half-run"],
+            ["figure-beta/curves"],
+        ),
+        ("queue full", ["beta/half-run"], ["figure-beta/curves"]),
     ],
 )
 def test_the_search_finds_claims_and_figures_by_all_words(page, words, claims, figures):

@@ -24,6 +24,7 @@ from delightful.lab.rendering import claim_paragraphs, claims_markdown, found
 from delightful.lab.selection import plan_for
 from delightful.lab.store import Store
 from delightful.lab.verdicts import LEAST, confidence_of, judge, verdict_of
+from delightful.lab.wording import expected
 from delightful.paper import EXPERIMENTS
 from delightful.paper.bandit.sweep import ALIGNMENT
 from delightful.registry import METHODS
@@ -247,7 +248,8 @@ def test_a_figure_drawn_twice_is_the_same_to_the_byte(
 
 
 def test_a_figure_without_its_runs_names_the_command(tmp_path: Path) -> None:
-    with pytest.raises(LabError, match="give `delightful run bandit/alignment --scale quick`"):
+    run = f"delightful run bandit/alignment --scale quick --store {tmp_path}"
+    with pytest.raises(LabError, match=f"give `{run}`"):
         draw(FIGURES["bandit/alignment"], Store(tmp_path), Plan("quick"), tmp_path)
 
 
@@ -275,7 +277,7 @@ def test_the_terminal_shows_sentence_paper_value_rule_and_commands(store: Store)
     for decision in decide_all(claims, store, PLAN, "quick"):
         shown, claim = dict(claim_paragraphs(decision, explain=True)), decision.claim
         assert shown[""] == f"{claim.sentence} ({claim.where})"
-        assert shown["paper: "] == claim.paper
+        assert shown.get("expected: ", "") == expected(claim)
         assert shown["rule: "] == f"{claim.rule.words}; with at least 3 seeds"
         assert shown["$ "] == decision.command.split(" && ")[-1]
         assert shown.get("here: ", "") == found(decision)

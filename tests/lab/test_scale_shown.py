@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from delightful.lab.budget import next_cells
@@ -14,8 +15,17 @@ from delightful.lab.quantities import Exact
 from delightful.lab.rendering import outlook, runs
 from delightful.lab.selection import from_paper, plan_for
 from delightful.lab.store import Store
-from delightful.lab.verdicts import NotMeasuredError, Rule, TooFewSeedsError, above, measured
+from delightful.lab.verdicts import (
+    Measurement,
+    NotMeasuredError,
+    Rule,
+    TooFewSeedsError,
+    above,
+    measured,
+)
 from delightful.paper.bandit.config import ALIGN, AlignmentConfig
+from delightful.paper.control.sweep import TASKS
+from delightful.paper.mnist.sweep import BATCH as BATCHES
 
 SEEDS = {"smoke": 2, "quick": 6, "paper": 20}
 PROGRAM = replace(ALIGN, block=3)
@@ -127,7 +137,8 @@ def test_a_decision_on_a_stopped_run_says_how_many_seeds_it_has(store: Store) ->
     ran(store, SHARED, "paper", 13)
     (decision,) = decide(claim, store, Plan("quick"))
     assert (decision.row()["value"], decision.seeds) == (20, 10)  # 20 in the paper: looks at 5, 10
-    assert decision.command.startswith("delightful run shared --scale paper --seeds 12 &&")
+    run = f"delightful run shared --scale paper --seeds 12 --store {store.path} &&"
+    assert decision.command.startswith(run)
 
 
 def test_claims_ask_for_enough_seeds_of_a_larger_scale(store: Store) -> None:
@@ -165,7 +176,10 @@ def test_damaged_cells_are_run_again_by_the_command_that_is_named(store: Store) 
     (store.cells / f"{last.id}.parquet").write_bytes(b"spoiled")
     (decision,) = decide(claim, Store(store.path), Plan("quick"))
     assert decision.verdict == "not run"
-    assert "`delightful run shared --scale paper --seeds 12` runs it again" in decision.note
+    again = f"delightful run shared --scale paper --seeds 12 --store {store.path}"
+    assert f"`{again}` runs it again" in decision.note
+    assert decision.row()["damaged"]
+    assert decision.row()["core_seconds_needed"] is not None
     assert next_cells([decision], Store(store.path), lambda *_: True) == [last]
 
 
@@ -183,9 +197,57 @@ def test_it_is_said_how_runs_differ_from_the_papers() -> None:
     assert from_paper(SHARED, Plan("paper")) == ""
     assert from_paper(SHARED, Plan("quick")) == ""  # the same configs, fewer seeds
     assert from_paper(SHARED, Plan("quick", methods=("pg",))) == "1 of the paper's 2 configs"
-    shorter = "some of them shorter or smaller than the paper's"
-    assert from_paper(APART, Plan("quick")) == shorter
-    assert from_paper(SHARED, Plan("paper", changes={"batch": "3"})) == shorter
+    assert from_paper(APART, Plan("quick")) == "runs with error 0.3 instead of 0.5"
+    fewer = Plan("paper", changes={"batch": "3"})
+    assert from_paper(SHARED, fewer) == "runs with batch 3 instead of 10"
+    steps = "runs of 300,000 steps instead of 10,000,000"  # and fewer records, which is no work
+    assert from_paper(TASKS, Plan("quick")) == steps
+    assert from_paper(BATCHES, Plan("quick")) == "some runs of 2,000 steps instead of 10,000"
+
+
+@pytest.mark.parametrize(
+    ("seeds", "words"),
+    [
+        (2, ""),
+        (3, "3 of 6 seeds are stored"),
+        (4, "3 of 6 seeds are stored"),  # in whole blocks
+        (6, ""),
+    ],
+)
+def test_it_is_said_how_many_seeds_of_an_asked_scale_are_stored(
+    store: Store, seeds: int, words: str
+) -> None:
+    ran(store, SHARED, "quick", seeds)
+    claim = Claim("a/claim", "", "", "", Rule(above(0, "x")), _rows, (Reading(sweep=SHARED),))
+    (decision,) = decide(claim, store, Plan("quick"), "quick")
+    assert decision.note.startswith(words)
+    assert (decision.verdict == "not run") == (seeds < 6)
+    if words:  # and without the scale they are
+        assert decision.note.endswith("; without --scale they are used")
+        (free,) = decide(claim, store, Plan("quick"))
+        assert (free.verdict, free.seeds) == ("reproduced", 3)
+
+
+def _rows(table: pl.DataFrame) -> Measurement:
+    return measured(Exact(len(table)))
+
+
+@pytest.mark.parametrize("default", ["results", "runs of mine"])
+def test_commands_name_the_store_unless_it_is_the_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, default: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if default == "results":
+        monkeypatch.delenv("DELIGHTFUL_STORE", raising=False)
+    else:
+        monkeypatch.setenv("DELIGHTFUL_STORE", default)
+    claim = Claim("a/claim", "", "", "", Rule(above(0, "x")), _rows, (Reading(sweep=SHARED),))
+    (here,) = decide(claim, Store(default), Plan("quick"))
+    assert "--store" not in here.command
+    (there,) = decide(claim, Store("my runs"), Plan("quick"))
+    run, check = there.command.split(" && ")
+    assert run == "delightful run shared --scale quick --store 'my runs'"
+    assert check == "delightful claims a/claim --scale quick --store 'my runs'"
 
 
 def test_where_some_configs_have_more_seeds_the_verdict_is_on_what_all_have(store: Store) -> None:

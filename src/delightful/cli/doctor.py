@@ -11,7 +11,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from importlib import metadata
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from packaging.requirements import Requirement
 
@@ -20,8 +20,14 @@ from delightful.cli.printing import print_json, wrapped
 from delightful.lab.compiling import cache_folder, threads
 from delightful.lab.errors import LabError, install
 
+if TYPE_CHECKING:
+    from delightful.lab.store import Store
+
 _US = "delightful-rl"
 _DRAW = "import mujoco; mujoco.GLContext(16, 16).make_current(); print('drawn', flush=True)"
+
+
+MOST_NAMED = 3  # damaged files
 
 
 class Check(NamedTuple):
@@ -106,7 +112,7 @@ def _machine(options: Namespace) -> Iterator[Check]:
         return
     yield Check("cores", True, f"{cores()}, {threads()} thread for each process of a sweep")
     store = store_of(options)
-    yield Check("store", True, f"{len(list(store.cells.glob('*.json')))} cells in {store.path}")
+    yield _store(store)
     folder = data.folder()
     if folder.exists():
         try:
@@ -118,6 +124,21 @@ def _machine(options: Namespace) -> Iterator[Check]:
     else:
         yield Check("MNIST", False, f"not in {folder}", "`delightful data mnist` fetches it")
     yield _opengl()
+
+
+def _store(store: "Store") -> Check:
+    """The cells of a store, every file of which is read."""
+    found, damaged = (
+        f"{len(list(store.cells.glob('*.json')))} cells in {store.path}",
+        store.damaged(),
+    )
+    if not damaged:
+        return Check("store", True, found)
+    files = ", ".join(map(str, damaged[:MOST_NAMED]))
+    more = f" and {len(damaged) - MOST_NAMED} more" if len(damaged) > MOST_NAMED else ""
+    advice = f"`{' '.join(filter(None, ('delightful list', store.options())))}` names the command"
+    found += f"; damaged: {files}{more}"
+    return Check("store", False, found, f"{advice} that runs it again")
 
 
 def _opengl() -> Check:

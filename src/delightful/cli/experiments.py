@@ -1,6 +1,7 @@
 """Commands on experiments: run, figure, claims, report, export; then bench and data."""
 
 import importlib
+import sys
 from argparse import Namespace
 from pathlib import Path
 
@@ -10,15 +11,14 @@ from rich.text import Text
 from delightful.cli import options as given
 from delightful.cli.printing import print_json, wrapped
 from delightful.lab.cells import Cell, Sweep
-from delightful.lab.cost import forecast
 from delightful.lab.decisions import Decision, counts, decide_all
 from delightful.lab.drawing import draw
 from delightful.lab.errors import LabError, unknown
-from delightful.lab.experiment import Claim, Figure
+from delightful.lab.experiment import Claim, Figure, command
 from delightful.lab.progress import run_missing
 from delightful.lab.rendering import LEGEND, claim_paragraphs, on_smoke
 from delightful.lab.reporter import Reporter
-from delightful.lab.selection import plan_for, usable
+from delightful.lab.selection import plan_for, usable, where
 from delightful.lab.store import to_parquet, write_whole, writing
 from delightful.paper import TITLE
 
@@ -41,7 +41,7 @@ def run_sweeps(options: Namespace) -> None:
     if not cells:
         raise LabError(f"nothing of {' and '.join(options.names)} can run without these packages.")
     if options.dry_run:
-        print(forecast(cells, store, given.workers_of(options)))
+        given.dry_run(cells, store, options)
         return
     with given.runner_of(options) as runner:
         run_missing(cells, store, runner)
@@ -62,7 +62,7 @@ def draw_figures(options: Namespace) -> None:
             if sweep and not (sweep.in_part and usable(sweep, its_plan, store)):
                 cells += sweep.cells(its_plan)
     if options.dry_run:
-        print(forecast(cells, store, given.workers_of(options)))
+        given.dry_run(cells, store, options)
         return
     with given.runner_of(options) as runner:
         if cells:
@@ -76,6 +76,8 @@ def show_claims(options: Namespace) -> None:
     claims: list[Claim] = given.pick(options.names, "claims", "claim or experiment")
     store, plan = given.store_of(options), given.plan_of(options)
     decisions = decide_all(claims, store, plan, options.scale)
+    for note in dict.fromkeys(d.note for d in decisions if d.damaged):
+        print(note, file=sys.stderr)
     if options.json:
         print_json({"claims": [d.row() for d in decisions], "counts": counts(decisions)})
     else:
@@ -100,7 +102,8 @@ def export(options: Namespace) -> None:
     plan = plan_for(sweep, store, given.plan_of(options), options.scale)
     table = store.table(usable(sweep, plan, store))
     if table is None:
-        raise LabError(f"it has not been run: give `delightful run {sweep.name} {plan.options}`.")
+        run = command("run", sweep.name, plan, where(sweep, plan, store))
+        raise LabError(f"it has not been run: give `{run}`.")
     with writing(out):
         write_whole(out, table.write_csv().encode() if out.suffix == ".csv" else to_parquet(table))
     print(f"{table.height} rows written to {out}")

@@ -84,15 +84,16 @@ def _about(names: list[str], store: Store) -> list[Facts]:
             every = [*EXPERIMENTS, *sweeps, *figures, *claims]
             raise unknown("experiment, sweep, figure or claim", name, every)
         if name in EXPERIMENTS:
-            found.append(_experiment(EXPERIMENTS[name]))
+            found.append(_experiment(EXPERIMENTS[name], store))
         for item in (kind[name] for kind in (figures, claims) if name in kind):
-            found.append(_figure(item) if isinstance(item, Figure) else _claim(item))
+            about = _figure if isinstance(item, Figure) else _claim
+            found.append(about(item, store))
             needed |= {item.sweep.name: item.sweep} if item.sweep else {}
         needed |= {name: sweeps[name]} if name in sweeps else {}
     return found + [_sweep(sweep, store) for sweep in needed.values()]
 
 
-def _experiment(experiment: Experiment) -> Facts:
+def _experiment(experiment: Experiment, store: Store) -> Facts:
     return {
         "experiment": experiment.name,
         **_of(experiment, "title", "section"),
@@ -104,28 +105,28 @@ def _experiment(experiment: Experiment) -> Facts:
             f"{name}: {' '.join(f'{field}={value}' for field, value in fields.items())}"
             for name, fields in experiment.presets.items()
         ],
-        "command": f"delightful reproduce {experiment.name}",
+        "command": _command("reproduce", experiment.name, store),
         "configs": list(map(_config, experiment.configs)),
     }
 
 
-def _figure(figure: Figure) -> Facts:
+def _figure(figure: Figure, store: Store) -> Facts:
     return {
         "figure": figure.id,
         "title": f"{figure.number}: {figure.title}",
         "caption": figure.caption,
         "sweep": figure.sweep and figure.sweep.name,
-        "command": f"delightful figure {figure.id}",
+        "command": _command("figure", figure.id, store),
     }
 
 
-def _claim(claim: Claim) -> Facts:
-    run = f"delightful run {claim.sweep.name} && " if claim.sweep else ""
+def _claim(claim: Claim, store: Store) -> Facts:
+    run = f"{_command('run', claim.sweep.name, store)} && " if claim.sweep else ""
     return {
         "claim": claim.id,
         **_of(claim, "where", "sentence", "paper"),
         "sweep": claim.sweep and claim.sweep.name,
-        "command": f"{run}delightful claims {claim.id}",
+        "command": run + _command("claims", claim.id, store),
     }
 
 
@@ -143,9 +144,13 @@ def _sweep(sweep: Sweep, store: Store) -> Facts:
         "cells done": _scales(sweep, store),
         "needs": list(sweep.needs),
         "used by": _unique(name for name, item in users if item.sweep == sweep),
-        "command": f"delightful run {sweep.name}",
+        "command": _command("run", sweep.name, store),
         "configs": list(map(_config, _unique(type(point.config) for point in points))),
     }
+
+
+def _command(verb: str, name: str, store: Store) -> str:
+    return " ".join(filter(None, ("delightful", verb, name, store.options())))
 
 
 def _unique(items: Iterable[Any]) -> list[Any]:

@@ -8,6 +8,7 @@ import argparse
 import importlib
 import io
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -60,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8")
     parser = _parser()
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(_joined(sys.argv[1:] if arguments is None else arguments))
     try:
         if options.command is None:
             parser.print_help()
@@ -82,6 +83,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of a pipe, such as `head`, has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
+
+
+def _joined(arguments: Sequence[str]) -> list[str]:
+    """The arguments with "--budget -3m" as "--budget=-3m": argparse takes the value for an option,
+    and would say that there is none."""
+    known = [item for command in COMMANDS.values() for item in command.options.items()]
+    valued = {name for name, how in known if how.get("action") != "store_true"}
+    found: list[str] = []
+    for argument in arguments:
+        if found and found[-1] in valued and re.match(r"-[\d.]", argument):
+            found[-1] += f"={argument}"
+        else:
+            found.append(argument)
+    return found
 
 
 def _run(options: argparse.Namespace) -> None:

@@ -1,20 +1,20 @@
 """What the options and names of a command line mean."""
 
 import contextlib
-import os
 import sys
 from argparse import Namespace
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from delightful.lab.cells import Cell, Plan, Sweep
+from delightful.lab.cost import forecast
 from delightful.lab.errors import LabError, unknown
 from delightful.lab.experiment import Experiment
 from delightful.lab.runners import LocalRunner, Runner, cores
 from delightful.lab.runners.ray import RayRunner
 from delightful.lab.selection import usable
-from delightful.lab.store import Store
+from delightful.lab.store import Store, default_folder
 from delightful.paper import EXPERIMENTS
 from delightful.registry import find_method
 
@@ -24,7 +24,7 @@ def store_of(options: Namespace) -> Store:
     for folder in options.stored:
         if not Path(folder, "cells").is_dir():
             raise LabError(f"--stored must be a results folder, with cells in it, got {folder!r}.")
-    return Store(options.store or os.environ.get("DELIGHTFUL_STORE") or "results", options.stored)
+    return Store(options.store or default_folder(), options.stored)
 
 
 def changes_of(options: Namespace) -> dict[str, str]:
@@ -112,6 +112,13 @@ def pick(names: Iterable[str], kind: str, called: str) -> list[Any]:
 def runnable(sweeps: list[Sweep], plan: Plan, store: Store, asked: Iterable[str]) -> list[Cell]:
     """The cells of all sweeps that can run here."""
     return [c for s in sweeps if can_run(s, plan, store, s.name in asked) for c in s.cells(plan)]
+
+
+def dry_run(cells: Sequence[Cell], store: Store, options: Namespace) -> None:
+    """Print what running the cells would cost; on stderr, which of them are damaged."""
+    for harm in filter(None, map(store.damage, cells)):
+        print(f"{harm}; it would be run again.", file=sys.stderr)
+    print(forecast(cells, store, workers_of(options)))
 
 
 def can_run(sweep: Sweep, plan: Plan, store: Store, asked: bool, *, draws: bool = False) -> bool:

@@ -10,7 +10,6 @@ from rich.table import Table
 from delightful.cli import options as given
 from delightful.lab.budget import Budget, first_cells, next_cells
 from delightful.lab.cells import Cell, Plan, Sweep
-from delightful.lab.cost import forecast
 from delightful.lab.decisions import Decision, counts
 from delightful.lab.errors import LabError
 from delightful.lab.experiment import Experiment
@@ -35,7 +34,7 @@ def run(options: Namespace) -> None:
         sweeps = [sweep for experiment in experiments for sweep in experiment.sweeps]
         cells = given.runnable(sweeps, plan, store, options.names)
         if options.dry_run:
-            print(forecast(cells, store, given.workers_of(options)))
+            given.dry_run(cells, store, options)
             return
         reporter = Reporter(experiments, _of_its_own(store), plan, plan.scale, folder, TITLE)
         with given.runner_of(options) as runner, reporter.while_running(_decided):

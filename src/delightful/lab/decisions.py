@@ -8,7 +8,15 @@ from typing import Any
 from delightful.lab import cost
 from delightful.lab.cells import Cell, Plan
 from delightful.lab.experiment import Claim, Reading, command
-from delightful.lab.selection import damage, from_paper, plan_for, table_of, usable
+from delightful.lab.selection import (
+    damage,
+    from_paper,
+    partly_stored,
+    plan_for,
+    table_of,
+    usable,
+    where,
+)
 from delightful.lab.store import Store
 from delightful.lab.verdicts import (
     LEAST,
@@ -24,6 +32,7 @@ from delightful.lab.verdicts import (
     seeds_needed,
     verdict_of,
 )
+from delightful.lab.wording import minus
 
 
 @dataclass(frozen=True)
@@ -40,6 +49,8 @@ class Decision:
     needed: int | None = None  # seeds that would probably decide what is inconclusive
     seconds: float | None = None  # of one core, for these seeds on this machine
     stored: tuple[str, ...] = ()  # other stores that some of its runs come from
+    store: str = ""  # the options that name the stores, for its command
+    damaged: bool = False  # whether a file that it needs is; the note names it
 
     @property
     def standing(self) -> bool:
@@ -62,9 +73,26 @@ class Decision:
         sweep = self.reading.sweep
         if sweep is None:
             return f"delightful claims {self.claim.id}"
-        also = "".join(f" --stored {folder}" for folder in self.stored)
-        run = command("run", sweep.name, self.plan) + also
-        return f"{run} && {command('claims', self.claim.id, self.plan)}{also}"
+        run = command("run", sweep.name, self.plan, self.store)
+        return f"{run} && {command('claims', self.claim.id, self.plan, self.store)}"
+
+    @property
+    def too_few(self) -> str:
+        """That there are fewer seeds than a verdict needs, in words; empty if there are enough."""
+        least, few = self.claim.rule.seeds, self.seeds or 0
+        if not 0 < few < least:
+            return ""
+        return f"{few} seed{'' if few == 1 else 's'}: a verdict needs {least}"
+
+    def unlikely(self, what: str = "it") -> str:
+        """Why it is not said how many seeds would probably decide what is inconclusive."""
+        sweep = self.reading.sweep
+        if self.too_few or sweep is None:
+            return f"run {self.claim.rule.seeds} seeds first"
+        most, paper = looks(sweep.seeds["paper"])[-1], sweep.seeds["paper"]
+        times = {4: "four"}.get(most // paper, most // paper)
+        verb = "would probably not" if (self.seeds or 0) < most else "do not"
+        return f"{most} seeds, {times} times the paper's, {verb} decide {what}"
 
     @property
     def measures(self) -> str:
@@ -95,6 +123,7 @@ class Decision:
             "confidence": self.confidence,
             "parts": parts,
             "note": self.note,
+            "damaged": self.damaged,
             "scale": None if self.reading.sweep is None else self.plan.scale,
             "differs_from_paper": self.differs,
             "seeds": self.seeds,
@@ -116,7 +145,7 @@ def short(value: float, digits: int = 4) -> str:
     """A number in a few digits, with a minus sign."""
     if not math.isfinite(value):
         return str(value).replace("-", "−").replace("inf", "∞").replace("nan", "?")
-    return "0" if value == 0 else f"{value:.{digits}g}".replace("-", "−")
+    return "0" if value == 0 else minus(f"{value:.{digits}g}")
 
 
 def _part(outcome: Outcome) -> dict[str, Any]:
@@ -150,12 +179,14 @@ def _decide(
             claim, reading, plan, verdict_of(claim.rule, outcomes), outcomes, found.note
         )
     plan = plan_for(sweep, store, plan, scale, least=LEAST)
+    place = where(sweep, plan, store)
     if damaged := damage(sweep, plan, store):
-        seeds = plan.seeds or sweep.seeds[plan.scale]
-        return Decision(claim, reading, plan, note=damaged, needed=seeds, seconds=0.0)
+        decision = Decision(claim, reading, plan, note=damaged, store=place, damaged=True)
+        return _with_cost(decision, plan.seeds or sweep.seeds[plan.scale], store)
     table = table_of(sweep, plan, store)
     if table is None:
-        return Decision(claim, reading, plan)
+        note = partly_stored(sweep, plan, store) if scale else ""
+        return Decision(claim, reading, plan, note=note, store=place)
     stored = tuple(map(str, store.others(usable(sweep, plan, store))))
     paper, there = sweep.seeds["paper"], table["seed"].n_unique()
     numbers = [n for n in reversed(looks(paper)) if n <= there] or [there]
@@ -169,16 +200,24 @@ def _decide(
             lacking = lacking or str(error)
             continue
         except NotMeasuredError as error:
-            decision = Decision(claim, reading, plan, note=str(error), stored=stored)
+            decision = Decision(claim, reading, plan, note=str(error), stored=stored, store=place)
             return decision if scale or sweep.in_part else _at_paper_scale(decision, store)
         if seeds < numbers[0]:
             plan = replace(plan, seeds=seeds)
         verdict = verdict_of(claim.rule, outcomes)
         decision = Decision(
-            claim, reading, plan, verdict, outcomes, found.note, seeds, stored=stored
+            claim,
+            reading,
+            plan,
+            verdict,
+            outcomes,
+            found.note,
+            seeds,
+            stored=stored,
+            store=place,
         )
         return _with_need(decision, store) if verdict == "inconclusive" else decision
-    return Decision(claim, reading, plan, note=lacking, stored=stored)
+    return Decision(claim, reading, plan, note=lacking, stored=stored, store=place)
 
 
 def _at_paper_scale(decision: Decision, store: Store) -> Decision:

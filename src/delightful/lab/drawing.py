@@ -11,7 +11,7 @@ from delightful.lab.cells import Plan
 from delightful.lab.errors import LabError
 from delightful.lab.experiment import Figure, command
 from delightful.lab.hovering import Series
-from delightful.lab.selection import table_of
+from delightful.lab.selection import table_of, where
 from delightful.lab.store import Store, cannot_write, write_whole
 from delightful.lab.verdicts import NotMeasuredError
 
@@ -31,12 +31,13 @@ class Drawn:
     files: dict[str, Path]
     sha256: str
     values: Sequence[Series] = ()  # with their places in the picture
+    store: str = ""  # the options that name the stores of its runs
 
     @property
     def command(self) -> str:
         if self.figure.sweep is None:
             return f"delightful figure {self.figure.id}"
-        return command("figure", self.figure.id, self.plan)
+        return command("figure", self.figure.id, self.plan, self.store)
 
 
 def draw(
@@ -46,12 +47,12 @@ def draw(
 
     A figure of changed runs has the change in its file names and in a subtitle.
     """
-    table, change = None, Plan()
+    table, change, place = None, Plan(), ""
     if figure.sweep is not None:
-        change = asked or plan
+        change, place = asked or plan, where(figure.sweep, plan, store)
         table = table_of(figure.sweep, plan, store)
         if table is None:
-            needed = command("run", figure.sweep.name, plan)
+            needed = command("run", figure.sweep.name, plan, place)
             raise LabError(f"figure {figure.id} needs runs that are missing: give `{needed}`.")
     with style.context():
         try:
@@ -74,7 +75,7 @@ def draw(
             write_whole(files[suffix], data)
     except OSError as error:
         raise cannot_write(folder, error) from None
-    return Drawn(figure, plan, files, hashlib.sha256(numbers).hexdigest(), values)
+    return Drawn(figure, plan, files, hashlib.sha256(numbers).hexdigest(), values, place)
 
 
 def _changes(plan: Plan) -> list[str]:

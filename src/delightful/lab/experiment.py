@@ -191,11 +191,12 @@ class Experiment:
     claims: Sequence[Claim] = ()
     remarks: Sequence[str] = field(default=())  # choices that no config field holds
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # named config fields
+    readings: Mapping[str, str] = field(default_factory=dict)  # what their names mean
 
 
-def command(verb: str, target: str, plan: Plan) -> str:
-    """The command line that does this."""
-    return f"delightful {verb} {target} {plan.options}"
+def command(verb: str, target: str, plan: Plan, store: str = "") -> str:
+    """The command line that does this; `store` is the options that name the store."""
+    return " ".join(filter(None, ("delightful", verb, target, plan.options, store)))
 
 
 def _first_paragraph(function: Callable[..., Any]) -> str:

@@ -9,10 +9,12 @@ So a sentence cannot say more than its verdict.
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from delightful.lab.decisions import Decision, short, shown
 from delightful.lab.quantities import Mean
 from delightful.lab.verdicts import Criterion, Outcome, Status, headline
+from delightful.lab.wording import minus
 
 NAMED = 4  # cases at most that are named; more are counted
 DIGITS = 3  # of numbers
@@ -46,34 +48,55 @@ def finding(decisions: Sequence[Decision]) -> str:
         The sentences, that of the reading which stands for the paper first; "" if the claim has no
         words for it, or nothing was run.
     """
-    sentences, before = [], None
+    return " ".join(one.sentence for one in told(decisions))
+
+
+class Told(NamedTuple):
+    """What was found under one reading."""
+
+    sentence: str  # with numbers
+    short: str  # without
+
+
+def told(decisions: Sequence[Decision]) -> list[Told]:
+    """What was found on one claim under each reading that was run, as `finding` has it."""
+    found, before = [], None
     for decision in sorted(decisions, key=lambda d: not d.standing):
         if not decision.claim.finding or not decision.outcomes:
             continue
         now = [(outcome.measures, outcome.status) for outcome in decision.outcomes]
         if now == before:
             words = f"the same ({_numbers(decision.outcomes)}, {_runs(decision)})"
+            short_ = "the same"
         else:
-            words = _sentence(decision)
-        before, reading = now, str(decision.reading)
-        text = f"{reading}: {words}" if reading else words
-        sentences.append(f"{text[:1].upper()}{text[1:]}.")
-    return " ".join(sentences)
+            words, short_ = _sentence(decision), _sentence(decision, numbers=False)
+        before = now
+        found.append(Told(_of(decision, words), _of(decision, short_)))
+    return found
 
 
-def _sentence(decision: Decision) -> str:
+def _of(decision: Decision, words: str) -> str:
+    """A sentence that begins with the name of the reading, if it has one."""
+    reading = str(decision.reading)
+    text = minus(f"{reading}: {words}" if reading else words)
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _sentence(decision: Decision, numbers: bool = True) -> str:
     criteria, words = decision.claim.rule.criteria, decision.claim.finding
-    clauses, numbers = [], f", {_runs(decision)}"
+    if not numbers and all(outcome.status == "open" for outcome in decision.outcomes):
+        return "it cannot be told yet"
+    clauses, runs = [], f", {_runs(decision)}"
     for i, criterion in enumerate(criteria):
         mine = [outcome for outcome in decision.outcomes if outcome.criterion is criterion]
         template = words[i] if i < len(words) else ""
         if not template and all(outcome.status == "holds" for outcome in mine):
             continue
-        clauses += _clauses(template or _plain(criterion), mine, numbers)
-        numbers = ""  # the runs are those of all numbers
-    if decision.verdict == "inconclusive":
-        seeds = f"{decision.needed} seeds" if decision.needed else "no affordable number of seeds"
-        clauses.append(f"{seeds} would probably decide it")
+        clauses += _clauses(template or _plain(criterion), mine, runs if numbers else None)
+        runs = ""  # the runs are those of all numbers
+    if decision.verdict == "inconclusive" and numbers:
+        decides = f"{decision.needed} seeds would probably decide it"
+        clauses.append(decides if decision.needed else decision.unlikely())
     return "; ".join(clauses)
 
 
@@ -83,8 +106,9 @@ def _plain(criterion: Criterion) -> str:
     return f"{quantity} {{is}} {{side}}"
 
 
-def _clauses(template: str, outcomes: Sequence[Outcome], runs: str) -> list[str]:
-    """The statement for the cases of the first status that occurs; then the other cases."""
+def _clauses(template: str, outcomes: Sequence[Outcome], runs: str | None) -> list[str]:
+    """The statement for the cases of the first status that occurs; then the other cases; with
+    numbers unless `runs` is None."""
     place = re.search(r"{case[^}]*}", template)
     if outcomes[0].case and not place:
         template += " for {case}"
@@ -100,19 +124,34 @@ def _clauses(template: str, outcomes: Sequence[Outcome], runs: str) -> list[str]
         )
         if status == "open" and not found:
             words = f"it cannot be told yet whether {words}"
-        found.append(f"{words} ({_numbers(group)}{'' if found else runs})")
+        if runs is not None:
+            words += f" ({_numbers(group)}{'' if found else runs})"
+        found.append(words)
     return found
 
 
 class _Cases:
-    """Cases as text: their names, or how many of all; `{case:tasks}` says of what."""
+    """Cases as text: their names, or how many of all; `{case:tasks}` says of what.
+
+    `{case:baselines × quarters}` is of cases that are named "baseline, quarter". Where a majority
+    is asked for and none of the cases is decided, it is most of them.
+    """
 
     def __init__(self, group: Sequence[Outcome], total: int) -> None:
         self._names, self._total = [outcome.case for outcome in group], total
+        self._most = group[0].criterion.most and group[0].status == "open"
 
     def __format__(self, noun: str) -> str:
-        if len(self._names) > NAMED:
-            count = len(self._names)
+        count, (kind, _, beside) = len(self._names), noun.partition(" × ")
+        if self._most and count == self._total > 1:
+            return f"most of the {count} {noun or 'cases'}"
+        if count > NAMED and beside:
+            pairs = [name.rpartition(", ") for name in self._names]
+            if count == self._total:
+                ones, others = len({one for one, *_ in pairs}), len({other for *_, other in pairs})
+                return f"each of {ones} {kind} in each of {others} {beside}"
+            return f"{count} of the {self._total} pairs of {kind} and {beside}"
+        if count > NAMED:
             part = "each" if count == self._total else str(count)
             return f"{part} of the {self._total} {noun or 'cases'}"
         *first, last = self._names

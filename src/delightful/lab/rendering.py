@@ -5,9 +5,18 @@ from collections.abc import Sequence
 from delightful.lab.decisions import Decision, counts, shown
 from delightful.lab.duration import duration
 from delightful.lab.findings import findings
-from delightful.lab.verdicts import VERDICTS, Outcome, headline
+from delightful.lab.verdicts import LEAST, Outcome, Verdict, headline
+from delightful.lab.wording import expected, minus
 
-LEGEND = "; ".join(f"{verdict}: {meaning}" for verdict, meaning in VERDICTS.items())
+MEANINGS: dict[Verdict, str] = {
+    "reproduced": "every interval lies on the sentence's side of its threshold",
+    "partly": "the sentence has parts: some hold, others fail",
+    "not reproduced": "an interval (Bonferroni-corrected over cases) lies wholly on the wrong side",
+    "inconclusive": f"the interval contains the threshold, or there are fewer than {LEAST} seeds",
+    "not run": "what it needs has not been run, nothing was learned in these runs, or a file is "
+    "damaged",
+}
+LEGEND = "; ".join(f"{verdict}: {meaning}" for verdict, meaning in MEANINGS.items())
 
 
 def found(decision: Decision) -> str:
@@ -15,18 +24,26 @@ def found(decision: Decision) -> str:
     if not decision.outcomes:
         return ". ".join(filter(None, (decision.note, outlook(decision))))
     first = headline(decision.outcomes)
-    words = [f"{first.measures}: {shown(first)}"]
+    words = [f"{first.measures}: {shown(first)}{_lacking(first, decision)}"]
     others = [outcome for outcome in decision.outcomes if outcome is not first]
     if others:
-        words.append("; ".join(_beside(first, other) for other in others))
-    words += [text for text in (decision.note, outlook(decision)) if text]
+        words.append("; ".join(_beside(first, other, decision) for other in others))
+    words += filter(None, (decision.too_few, decision.note, outlook(decision)))
     return ". ".join(words)
 
 
-def _beside(first: Outcome, other: Outcome) -> str:
+def _lacking(outcome: Outcome, decision: Decision) -> str:
+    """Of a case with fewer seeds than a verdict needs, where others have enough: that it has."""
+    few, least = outcome.quantity.seeds, decision.claim.rule.seeds
+    if decision.too_few or few >= least:
+        return ""
+    return f" ({few:g} seed{'' if few == 1 else 's'}: a verdict needs {least})"
+
+
+def _beside(first: Outcome, other: Outcome, decision: Decision) -> str:
     """Another outcome in short: its case alone, where it is of the same quantity."""
     name = other.case if other.criterion is first.criterion else other.measures
-    return f"{name}: {shown(other)}, {other.status}"
+    return f"{name}: {shown(other)}, {other.status}{_lacking(other, decision)}"
 
 
 def basis(decision: Decision) -> str:
@@ -57,11 +74,10 @@ def rule_in_words(decision: Decision) -> str:
 
 def outlook(decision: Decision) -> str:
     """How many seeds would probably decide an inconclusive claim, and what they cost."""
-    if decision.verdict not in ("inconclusive", "not run"):
+    if decision.verdict not in ("inconclusive", "not run") or decision.damaged:
         return ""
-    if not decision.needed or not decision.seconds:
-        few = decision.verdict == "inconclusive"
-        return "no affordable number of seeds would probably decide it" if few else ""
+    if decision.needed is None or decision.seconds is None:
+        return decision.unlikely() if decision.verdict == "inconclusive" else ""
     cost = f"{duration(decision.seconds)} of one core here"
     if decision.verdict == "not run":
         return f"{decision.needed} seeds at {decision.plan.scale} scale would measure it: {cost}"
@@ -78,13 +94,13 @@ def claim_paragraphs(decision: Decision, explain: bool = False) -> list[tuple[st
     """A decision for the terminal, below its id and verdict: what stands before each paragraph,
     and the paragraph."""
     claim = decision.claim
-    lines = [("", f"{claim.sentence} ({claim.where})"), ("paper: ", claim.paper)]
+    lines = [("", f"{claim.sentence} ({claim.where})"), ("expected: ", expected(claim))]
     lines += [("here: ", found(decision)), ("runs: ", basis(decision))]
     lines += [("rule: ", rule_in_words(decision))] if explain else []
-    if explain and len(claim.readings) > 1:
-        lines += [("reading: ", claim.readings[0].stands)]
-    lines += [("$ ", command) for command in decision.command.split(" && ")]
-    return [(start, text) for start, text in lines if text]
+    if explain and decision.standing and len(claim.readings) > 1:
+        lines += [("which reading stands for the paper: ", claim.readings[0].stands)]
+    lines = [(start, minus(text)) for start, text in lines if text]
+    return lines + [("$ ", command) for command in decision.command.split(" && ")]
 
 
 def claims_markdown(decisions: Sequence[Decision]) -> str:
@@ -97,14 +113,16 @@ def claims_markdown(decisions: Sequence[Decision]) -> str:
         *([*sentences, ""] if sentences else []),
         LEGEND + ".",
         "",
-        "| the paper says | paper | here | verdict | rule | runs | command |",
+        "| the paper says | expected | here | verdict | rule | runs | command |",
         "|---|---|---|---|---|---|---|",
     ]
     for decision in decisions:
         claim = decision.claim
         cells = [f"{claim.sentence} ({claim.where})", claim.paper, found(decision)]
         cells += [decision.verdict, claim.rule.words, basis(decision)]
-        lines.append(f"| {' | '.join(map(_escaped, cells))} | `{decision.command}` |")
+        lines.append(
+            f"| {' | '.join(_escaped(minus(cell)) for cell in cells)} | `{decision.command}` |"
+        )
     return "\n".join(lines) + "\n"
 
 

@@ -59,6 +59,9 @@ class Reporter:
         """
         claims = [claim for experiment in self._experiments for claim in experiment.claims]
         decisions = decide_all(claims, self._store, self._plan, self._scale)
+        for decision in decisions:
+            if decision.damaged:
+                self._say(decision.note)
         figures = [f for e in self._experiments for f in e.figures if not f.panel]
         drawn = [found for figure in figures if (found := self._draw(figure))]
         rows = json.dumps([d.row() for d in decisions], indent=1, ensure_ascii=False)
@@ -78,9 +81,7 @@ class Reporter:
             try:
                 cells = tuple(cell.id for cell in usable(figure.sweep, plan, self._store))
             except DamagedError as error:
-                if str(error) not in self._said:
-                    print(error, file=sys.stderr)
-                self._said.add(str(error))
+                self._say(str(error))
             if not cells:
                 return None
         if figure.id not in self._drawn or self._drawn[figure.id][0] != cells:
@@ -92,6 +93,12 @@ class Reporter:
                 self._write_runs(figure.sweep, plan)
             self._drawn[figure.id] = cells, made
         return self._drawn[figure.id][1]
+
+    def _say(self, harm: str) -> None:
+        """Name a damaged file on stderr, once."""
+        if harm not in self._said:
+            print(harm, file=sys.stderr)
+        self._said.add(harm)
 
     def _write_runs(self, sweep: Sweep, plan: Plan) -> None:
         """Every seed of the runs behind a figure, as a file that the page links to."""

@@ -1,15 +1,18 @@
 """Which of a store's runs figures and claims use: at the scale that was asked for, or the largest
 that the store can show."""
 
+import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import polars as pl
 
 from delightful.lab.cells import SCALES, Cell, Plan, Sweep
+from delightful.lab.config import Config
+from delightful.lab.experiment import command
 from delightful.lab.store import DamagedError, Store
-from delightful.lab.verdicts import looks
+from delightful.lab.verdicts import LEAST, looks
 
 
 def plan_for(
@@ -62,8 +65,33 @@ def from_paper(sweep: Sweep, plan: Plan) -> str:
         {cell.config for cell in _cells(sweep, one)} for one in (plan, Plan("paper", plan.seeds))
     )
     if not ours <= papers:
-        return "some of them shorter or smaller than the paper's"
+        return _instead(ours, papers) or "other configs than the paper's"
     return f"{len(ours)} of the paper's {len(papers)} configs" if ours < papers else ""
+
+
+def _instead(ours: Iterable[Config], papers: Iterable[Config]) -> str:
+    """The values that the paper does not use, such as "runs of 400 steps instead of 10,000"."""
+    words = []
+    for name in dict.fromkeys(name for config in ours for name in _numbers(config)):
+        mine, theirs = (
+            sorted({found[name] for found in map(_numbers, some) if name in found})
+            for some in (ours, papers)
+        )
+        others = [value for value in mine if value not in theirs]
+        if others and name not in _NOT_WORK:
+            texts = [", ".join(f"{x:,}" for x in values) for values in (others, theirs)]
+            some = "some " if len(others) < len(mine) else ""
+            said = "{some}runs of {0} steps" if name == "steps" else "{some}runs with {name} {0}"
+            words.append(f"{said} instead of {{1}}".format(*texts, some=some, name=name))
+    return ", ".join(words)
+
+
+_NOT_WORK = ("records",)  # how often a run is measured, not what is run
+
+
+def _numbers(config: Config) -> dict[str, float]:
+    """The numeric fields of a config."""
+    return {k: v for k, v in dataclasses.asdict(config).items() if isinstance(v, int | float)}
 
 
 def usable(sweep: Sweep, plan: Plan, store: Store) -> list[Cell]:
@@ -130,12 +158,32 @@ def _is_done(cells: Sequence[Cell], store: Store) -> bool:
 
 
 def damage(sweep: Sweep, plan: Plan, store: Store) -> str | None:
-    """A sentence that names the damaged files among the cells of a plan; None if there are none."""
+    """A sentence that names the first damaged file among the cells of a plan, and the command that
+    runs it again; None if there are none."""
     harms = [store.damage(cell) for cell in _cells(sweep, plan) if store.state(cell) == "damaged"]
     if not harms:
         return None
+    again = command("run", sweep.name, plan, where(sweep, plan, store))
     more = f", and {len(harms) - 1} more of its sweep" if len(harms) > 1 else ""
-    return f"{harms[0]}{more}; `delightful run {sweep.name} {plan.options}` runs it again."
+    return f"{harms[0]}{more}; `{again}` runs it again."
+
+
+def where(sweep: Sweep, plan: Plan, store: Store) -> str:
+    """The options that name the stores of a plan's cells, for a command that runs or reads them."""
+    return store.options(store.others(_cells(sweep, plan)))
+
+
+def partly_stored(sweep: Sweep, plan: Plan, store: Store) -> str:
+    """How many seeds of a plan are stored, where it lacks some; empty if there are none."""
+    asked = plan.seeds or sweep.seeds[plan.scale]
+    seeds = _seeds_done(sweep, store, plan)
+    if not 0 < seeds < asked:
+        return ""
+    option = "--seeds" if plan.seeds else "--scale"
+    free = plan_for(sweep, store, replace(plan, seeds=None), None, least=LEAST)
+    used = (free.scale, free.seeds) == (plan.scale, seeds)
+    words = f"{seeds} of {asked} seeds are stored"
+    return f"{words}; without {option} they are used" if used else words
 
 
 def _seeds_done(sweep: Sweep, store: Store, plan: Plan) -> int:

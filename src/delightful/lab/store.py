@@ -18,6 +18,7 @@ import io
 import json
 import os
 import re
+import shlex
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -64,6 +65,20 @@ class Store:
 
     def __reduce__(self) -> tuple[type["Store"], tuple[Path, tuple[Path, ...]]]:
         return Store, (self.path, self.also)  # a worker process gets none of what was found
+
+    def options(self, also: Iterable[Path] | None = None) -> str:
+        """The command-line options that name this store, unless it is the default, and others.
+
+        Args:
+            also: The other stores; all of this one's by default.
+
+        Returns:
+            Such as "--store runs --stored control"; empty for the default store alone.
+        """
+        words = [("--stored", path) for path in (self.also if also is None else also)]
+        if self.path != Path(default_folder()):
+            words.insert(0, ("--store", self.path))
+        return " ".join(f"{name} {shlex.quote(str(path))}" for name, path in words)
 
     def prepare(self) -> None:
         """Make the directory, and check that it can be written before any work is done."""
@@ -170,6 +185,18 @@ class Store:
             return str(error)
         return None
 
+    def damaged(self) -> list[Path]:
+        """Every damaged file here and in the other stores, of whichever cells."""
+        found = []
+        folders = (self.cells, *(path / "cells" for path in self.also))
+        for path in (path for folder in folders for path in sorted(folder.glob("*.json"))):
+            entry, curves = unsealed(self._bytes(path) or b""), path.with_suffix(".parquet")
+            if entry is None or digest(entry.get("key", {})) != path.stem:
+                found.append(path)
+            elif hashlib.sha256(self._bytes(curves) or b"").hexdigest() != entry.get("sha256"):
+                found.append(curves)
+        return found
+
     def write(self, cell: Cell, curves: Curves, seconds: float) -> None:
         """Store a finished cell, with the seconds that it took."""
         table = to_table(cell, curves)
@@ -232,6 +259,11 @@ class Store:
             if file.write(line) < len(line):
                 file.truncate(before)  # no room for the whole line: leave none of it
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def default_folder() -> str:
+    """The results folder of a command that names none."""
+    return os.environ.get("DELIGHTFUL_STORE") or "results"
 
 
 def to_table(cell: Cell, curves: Curves) -> pl.DataFrame:

@@ -1,13 +1,13 @@
 """What stands where in the report: each claim once, with the figure that shows it."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from delightful.lab.decisions import Decision
 from delightful.lab.drawing import Drawn
 from delightful.lab.experiment import Claim, Experiment
-from delightful.lab.findings import finding
+from delightful.lab.findings import Told, told
 from delightful.lab.verdicts import Verdict
 
 HEADLINES = 6  # claims of a section that are shown first
@@ -19,6 +19,7 @@ class Checked:
 
     claim: Claim
     decisions: Sequence[Decision]
+    meanings: Mapping[str, str] = field(default_factory=dict)  # of the names of readings
 
     @property
     def first(self) -> Decision:
@@ -30,9 +31,9 @@ class Checked:
         return self.first.verdict
 
     @property
-    def finding(self) -> str:
-        """What was found, under each reading; "" if it has no words for that or was not run."""
-        return finding(self.decisions)
+    def told(self) -> list[Told]:
+        """What was found, under each reading; empty if it has no words for that or was not run."""
+        return told(self.decisions)
 
     @property
     def ran(self) -> bool:
@@ -62,9 +63,14 @@ class Part:
 
     @property
     def main(self) -> Drawn | None:
-        """The figure to show first: the first that stands in no appendix."""
-        drawn = (group.drawn for group in self.groups if group.drawn is not None)
-        return next((d for d in drawn if not d.figure.appendix), None)
+        """The figure to show first, which stands in no appendix: that of the first claim with words
+        for what was found; else the first."""
+        drawn = [g.drawn for g in self.groups if g.drawn and not g.drawn.figure.appendix]
+        shown = {c.claim.id: g.drawn for g in self.groups if g.drawn in drawn for c in g.claims}
+        found = [c for c in self._in_order(self.claims) if c.told and not c.claim.appendix]
+        found.sort(key=lambda c: c.verdict == "not run")  # of which another reading was run
+        of_claims = [shown[c.claim.id] for c in found if c.claim.id in shown]
+        return next(iter([*of_claims, *drawn]), None)
 
     @property
     def headlines(self) -> list[Checked]:
@@ -72,28 +78,33 @@ class Part:
         possible those with words for what was found, and those that the main figure shows."""
         shown = [c.claim.id for g in self.groups if g.drawn is self.main for c in g.claims]
         found = [c for c in self.claims if c.ran and not c.claim.appendix]
-        found.sort(key=lambda c: (not c.finding, c.claim.id not in shown))
-        found = found[:HEADLINES]
+        found.sort(key=lambda c: (c.verdict == "not run", not c.told, c.claim.id not in shown))
+        return self._in_order(found[:HEADLINES])
+
+    def _in_order(self, claims: Sequence[Checked]) -> list[Checked]:
+        """Claims in the paper's order."""
         order = [claim.id for claim in self.experiment.claims]
-        return sorted(found, key=lambda c: order.index(c.claim.id) if c.claim.id in order else 0)
+        return sorted(claims, key=lambda c: order.index(c.claim.id) if c.claim.id in order else 0)
 
 
 def arrange(experiment: Experiment, decisions: Sequence[Decision], drawn: Sequence[Drawn]) -> Part:
-    """The claims of an experiment, each under the figure that shows it, else before all figures."""
+    """The claims of an experiment, each under the figure that shows it, else after all figures."""
     mine = f"{experiment.name}/"
     figures = [d for d in drawn if d.figure.id.startswith(mine) and not d.figure.panel]
     by_claim: dict[str, list[Decision]] = {}
     for decision in decisions:
         if decision.claim.id.startswith(mine):
             by_claim.setdefault(decision.claim.id, []).append(decision)
-    claims = [Checked(found[0].claim, found) for found in by_claim.values()]
+    claims = [Checked(found[0].claim, found, experiment.readings) for found in by_claim.values()]
+    claims.sort(key=lambda c: c.verdict == "not run")  # of which another reading may have been run
     placed = [(figure_of(c.claim, figures), c) for c in claims if c.ran]
-    groups = [Group(at, [c for place, c in placed if place is at]) for at in (None, *figures)]
-    return Part(
-        experiment,
-        [group for group in groups if group.drawn or group.claims],
-        [c for c in claims if not c.ran],
-    )
+    groups = [Group(at, [c for place, c in placed if place is at]) for at in (*figures, None)]
+    groups = [group for group in groups if group.drawn or group.claims]
+    part = Part(experiment, groups, [c for c in claims if not c.ran])
+    main = part.main
+    if main is None:
+        return part
+    return replace(part, groups=sorted(groups, key=lambda group: group.drawn is not main))
 
 
 def figure_of(claim: Claim, drawn: Sequence[Drawn]) -> Drawn | None:

@@ -15,14 +15,14 @@ READABLE = 0.62  # of its own size; a figure that would be smaller scrolls
 NARROW = 460  # pixels; such a figure fits a phone
 
 
-def picture(drawn: Drawn, enlarged: float = 1.35) -> str:
+def picture(drawn: Drawn, enlarged: float = 1.0) -> str:
     """The image, which scrolls sideways where it would be too small to read."""
     data = drawn.files["png"].read_bytes()
     width, height = size(data)
     own = round(width / DOTS)
     least = 0 if own <= NARROW else round(max(min(own, 500), READABLE * own))
     most = round(enlarged * own)
-    title = escape(f"{drawn.figure.number}: {drawn.figure.title}")
+    title = heading(drawn)
     keys = "; arrow keys give its values" if drawn.values else ""
     return (
         f'<div class="image" style="max-width:{most + 18}px">'
@@ -33,6 +33,11 @@ def picture(drawn: Drawn, enlarged: float = 1.35) -> str:
         f'src="data:image/png;base64,{base64.b64encode(data).decode()}"></div>'
         '<p class="hint" aria-hidden="true">Scroll sideways to see the whole figure →</p></div>'
     )
+
+
+def heading(drawn: Drawn) -> str:
+    """The figure's number and title, also for the list of contents."""
+    return escape(f"{drawn.figure.number}: {drawn.figure.title}")
 
 
 def size(png: bytes) -> tuple[int, int]:
@@ -62,13 +67,13 @@ def figure(drawn: Drawn) -> str:
     commands, runs = [("Draw it again", drawn.command)], ""
     if about.sweep is not None:
         runs = f', <a href="{escape(runs_file(about.sweep))}">every seed of its runs</a>'
-        export = command("export", about.sweep.name, drawn.plan)
+        export = command("export", about.sweep.name, drawn.plan, drawn.store)
         out = f"{about.sweep.name.replace('/', '-')}.csv"
         commands.append(("Every seed of its runs, as CSV", f"{export} --out {out}"))
     rows = "".join(f"<p>{words}</p>{markup.command(text)}" for words, text in commands)
     return (
         f'<figure id="figure-{escape(about.id)}" data-item>'
-        f"<h3>{escape(about.number)}: {escape(about.title)}</h3>\n{picture(drawn)}\n{values(drawn)}"
+        f"<h3>{heading(drawn)}</h3>\n{picture(drawn)}\n{values(drawn)}"
         f"<figcaption>{markup.paragraph(about.caption)}"
         f'<p class="dim">Data: <a href="{file}">the numbers drawn, as CSV</a>{runs}</p>'
         f'<details class="more"><summary>Data per seed and commands</summary>{rows}'

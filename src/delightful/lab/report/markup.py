@@ -2,7 +2,9 @@
 
 from html import escape
 
-from delightful.lab.verdicts import VERDICTS, Verdict
+from delightful.lab.rendering import MEANINGS
+from delightful.lab.verdicts import Verdict
+from delightful.lab.wording import minus
 
 
 def kind(verdict: Verdict) -> str:
@@ -12,7 +14,7 @@ def kind(verdict: Verdict) -> str:
 
 def chip(verdict: Verdict, link: str = "") -> str:
     """A verdict in its colour, with what it means on hover."""
-    about = f'class="chip {kind(verdict)}" title="{escape(VERDICTS[verdict])}"'
+    about = f'class="chip {kind(verdict)}" title="{escape(MEANINGS[verdict])}"'
     if link:
         return f'<a {about} href="#{escape(link)}">{verdict}</a>'
     return f"<span {about}>{verdict}</span>"
@@ -32,7 +34,7 @@ def paragraph(text: str, style: str = "", start: str = "") -> str:
         return ""
     label = f"<b>{escape(start)}</b> " if start else ""
     about = f' class="{style}"' if style else ""
-    return f"<p{about}>{label}{escape(text)}</p>"
+    return f"<p{about}>{label}{escape(minus(text))}</p>"
 
 
 def plural(count: int, noun: str) -> str:

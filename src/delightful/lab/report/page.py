@@ -14,7 +14,7 @@ from delightful.lab.experiment import Experiment
 from delightful.lab.rendering import on_smoke
 from delightful.lab.report.arranging import Checked, Group, Part, arrange
 from delightful.lab.report.claims import absent, article
-from delightful.lab.report.figures import figure
+from delightful.lab.report.figures import figure, heading
 from delightful.lab.report.markup import paragraph, plural
 from delightful.lab.report.summary import bar, card, in_words, legend, tally
 from delightful.lab.store import cannot_write, write_whole
@@ -108,18 +108,13 @@ def _entry(part: Part) -> str:
     """A section in the list of contents, with its figures."""
     e, drawn = part.experiment, [group.drawn for group in part.groups if group.drawn]
     figures = "".join(
-        f'<li><a href="#figure-{escape(d.figure.id)}">{escape(_label(d))}</a></li>' for d in drawn
+        f'<li><a href="#figure-{escape(d.figure.id)}">{heading(d)}</a></li>' for d in drawn
     )
     inner = f"<ul>{figures}</ul>" if figures else ""
     return (
         f'<li data-of="{escape(e.name)}"><a href="#section-{escape(e.name)}">{escape(e.title)}'
         f"{bar(part.claims)}</a>{inner}</li>"
     )
-
-
-def _label(drawn: Drawn) -> str:
-    number, title = drawn.figure.number, drawn.figure.title
-    return f"{number}: {title}" if number[-1:].isdigit() else title
 
 
 def _section(part: Part) -> str:
@@ -141,7 +136,7 @@ def _section(part: Part) -> str:
 
 
 def _group(group: Group) -> str:
-    top = "<h3>Exact claims and others</h3>" if group.drawn is None else figure(group.drawn)
+    top = "<h3>Claims without a figure</h3>" if group.drawn is None else figure(group.drawn)
     inside = "\n".join([top, *map(article, group.claims)])
     return f'<div class="group" data-holder>{inside}</div>'
 

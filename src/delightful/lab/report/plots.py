@@ -6,6 +6,7 @@ from html import escape
 
 from delightful.lab.decisions import short
 from delightful.lab.verdicts import Outcome
+from delightful.lab.wording import minus
 
 WIDTH, HEIGHT = 120, 16  # pixels
 BEYOND = 3  # an interval is cut off this many spans of values and thresholds beyond them
@@ -64,4 +65,4 @@ def _hover(outcome: Outcome, confidence: float | None) -> str:
         ends = f"[{short(estimate.low, 6)}, {short(estimate.high, 6)}]"
         words.append(f"{100 * confidence:.3g}% interval {ends}")
     words.append(f"asked: {outcome.criterion.side}")
-    return f"{'; '.join(words)}: {outcome.status}"
+    return minus(f"{'; '.join(words)}: {outcome.status}")

@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from html import escape
 
 from delightful.lab.duration import duration
+from delightful.lab.rendering import MEANINGS
 from delightful.lab.report.arranging import Checked, Part
 from delightful.lab.report.figures import picture
 from delightful.lab.report.markup import chip, kind, paragraph, plural
 from delightful.lab.verdicts import VERDICTS, Verdict
+from delightful.lab.wording import minus
 
 
 def tally(claims: Sequence[Checked]) -> dict[Verdict, int]:
@@ -28,37 +30,38 @@ def bar(claims: Sequence[Checked]) -> str:
 
 
 def in_words(claims: Sequence[Checked]) -> str:
-    """Such as: 11 of 12 claims reproduced, 1 partly; 3 not run."""
-    counts = tally(claims)
-    ran = len(claims) - counts["not run"]
+    """Such as: 15 claims: 11 reproduced, 1 partly, 3 not run."""
     if not claims:
         return "Figures only: nothing is claimed."
-    if not ran:
-        return f"{plural(len(claims), 'claim')}, not run."
-    done = f"{counts['reproduced']} of {plural(ran, 'claim')} reproduced"
-    others: list[Verdict] = ["partly", "not reproduced"]
-    words = [", ".join([done, *(f"{counts[v]} {v}" for v in others if counts[v])])]
-    if counts["inconclusive"]:
-        words.append(f"{counts['inconclusive']} inconclusive: {_need(claims)}")
-    words += [f"{counts['not run']} not run"] if counts["not run"] else []
-    return f"{'; '.join(words)}."
+    words = ", ".join(f"{n} {verdict}" for verdict, n in tally(claims).items() if n)
+    need = f" {_need(claims)}." if any(c.verdict == "inconclusive" for c in claims) else ""
+    return f"{plural(len(claims), 'claim')}: {words}.{need}"
 
 
 def by_reading(claims: Sequence[Checked]) -> str:
-    """The verdicts under each reading, where claims have several; empty if none has."""
+    """A table of the verdicts under each reading, where claims have several; empty if none has."""
     verdicts: dict[str, list[Verdict]] = {}
     for checked in claims:
         for decision in checked.decisions if len(checked.decisions) > 1 else ():
             verdicts.setdefault(str(decision.reading), []).append(decision.verdict)
-    sentences = []
-    for name, found in verdicts.items():
-        counts = ", ".join(f"{found.count(v)} {v}" for v in VERDICTS if v in found)
-        sentences.append(f"{name[:1].upper()}{name[1:]}: {counts} of {len(found)}.")
-    return " ".join(sentences)
+    if not verdicts:
+        return ""
+    shown = [v for v in VERDICTS if any(v in found for found in verdicts.values())]
+    head = "".join(f'<th scope="col">{verdict}</th>' for verdict in shown)
+    rows = [
+        f'<tr><th scope="row">{escape(name)}</th>'
+        + "".join(f"<td>{found.count(verdict) or ''}</td>" for verdict in shown)
+        for name, found in verdicts.items()
+    ]
+    return (
+        f'<table class="counts"><thead><tr><th scope="col">reading</th>{head}</tr></thead>'
+        f"<tbody>{'</tr>'.join(rows)}</tr></tbody></table>"
+    )
 
 
 def _need(claims: Sequence[Checked]) -> str:
-    """The seeds that would decide what is inconclusive; claims on the same runs share the cost."""
+    """The seeds that would decide what is inconclusive, as a sentence; claims on the same runs
+    share the cost."""
     open_ = [c.first for c in claims if c.verdict == "inconclusive"]
     costs: dict[str, float] = {}
     seeds, decided = [], 0
@@ -68,35 +71,40 @@ def _need(claims: Sequence[Checked]) -> str:
             costs[name] = max(costs.get(name, 0.0), d.seconds)
             seeds.append(d.needed)
             decided += 1
-    them = "it" if len(open_) == 1 else "them"
     if not seeds:
-        return f"no affordable number of seeds would probably decide {them}"
-    them = them if decided == len(open_) else f"{decided} of them"
+        them = "it" if len(open_) == 1 else "them"
+        return _capital("; ".join(dict.fromkeys(d.unlikely(them) for d in open_)))
+    what = "what is inconclusive" if decided == len(open_) else f"{decided} of the {len(open_)}"
+    more = "" if decided == len(open_) else " that are inconclusive"
     up_to = "up to " if min(seeds) < max(seeds) else ""
-    return (
-        f"{up_to}{max(seeds)} seeds would probably decide {them}, "
+    return _capital(
+        f"{up_to}{max(seeds)} seeds would probably decide {what}{more}, "
         f"about {duration(sum(costs.values()))} of one core"
     )
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def card(part: Part) -> str:
     """What was found in one section: in sentences, in numbers, the main figure, other claims."""
     e, main = part.experiment, part.main
     name = escape(e.name)
-    found = _lines("findings", [claim for claim in part.headlines if claim.finding])
-    others = _lines("others", [claim for claim in part.headlines if not claim.finding])
+    found = _lines("findings", [claim for claim in part.headlines if claim.told])
+    others = _lines("others", [claim for claim in part.headlines if not claim.told])
     figure, rest = "", len(part.claims) - len(part.headlines)
     more = f'<p><a href="#section-{name}">{plural(rest, "more claim")}</a></p>' if rest else ""
     if main is not None:
         link = f'<a href="#figure-{escape(main.figure.id)}">{escape(main.figure.number)}</a>'
         about = f"<p>{link}: {escape(main.figure.title)}</p>{paragraph(main.figure.caption, 'dim')}"
-        figure = f"<figure data-item>{picture(main, 1.1)}<figcaption>{about}</figcaption></figure>"
+        figure = f"<figure data-item>{picture(main)}<figcaption>{about}</figcaption></figure>"
     return (
         f'<section class="card" data-holder data-section="{name}">\n'
         f'<h3><a href="#section-{name}">{escape(e.title)}</a> '
         f'<span class="dim">{escape(e.section)}</span></h3>\n'
         f"{found}{bar(part.claims)}{paragraph(in_words(part.claims))}"
-        f"{paragraph(by_reading(part.claims))}\n{figure}\n{others}{more}</section>"
+        f"{by_reading(part.claims)}\n{figure}\n{others}{more}</section>"
     )
 
 
@@ -108,19 +116,25 @@ def _lines(kind_: str, claims: Sequence[Checked]) -> str:
 def _line(checked: Checked) -> str:
     """A verdict with what was found and the paper's sentence, or with that and the value."""
     decision, claim = checked.first, checked.claim
-    words, beside = checked.finding, f"The paper: {claim.sentence}"
-    if not words:
-        words, beside = claim.sentence, decision.note
-        beside = f"{decision.measures}: {decision.text}" if decision.outcomes else beside
+    words, beside = escape(claim.sentence), decision.note
+    beside = f"{decision.measures}: {decision.text}" if decision.outcomes else beside
+    if found := checked.told:
+        first, *others = found
+        words, beside = escape(first.sentence), f"The paper: {claim.sentence}"
+        words += "".join(
+            f'<details class="other"><summary>{escape(one.short)}</summary>'
+            f"{escape(one.sentence)}</details>"
+            for one in others
+        )
     return (
         f'<li data-item data-verdict="{checked.verdict}">{chip(checked.verdict, claim.id)}'
-        f'<span>{escape(words)}</span><span class="dim">{escape(beside)}</span></li>'
+        f'<div class="words">{words}</div><span class="dim">{escape(minus(beside))}</span></li>'
     )
 
 
 def legend(claims: Sequence[Checked]) -> str:
     """Each verdict, how many claims have it, and what it means."""
     return "\n".join(
-        f"<li>{chip(verdict)} <b>{n}</b> <span>{escape(VERDICTS[verdict])}</span></li>"
+        f"<li>{chip(verdict)} <b>{n}</b> <span>{escape(MEANINGS[verdict])}</span></li>"
         for verdict, n in tally(claims).items()
     )

@@ -15,6 +15,9 @@ EXPERIMENT = Experiment(
     sweeps=SWEEPS,
     figures=FIGURES,
     claims=CLAIMS,
+    readings={
+        "fresh draws": "actions are sampled anew from the current policy at replayed states",
+    },
     remarks=(
         "Advantages are those of fresh actions: at every replayed state, actions are sampled from "
         "the current policy, valued by the target critic, and U = Q − their mean; our reading of "

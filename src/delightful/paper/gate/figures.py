@@ -8,6 +8,7 @@ import polars as pl
 from delightful.lab import style
 from delightful.lab.experiment import Drawing, FigureBook
 from delightful.lab.plotting import label
+from delightful.lab.wording import minus
 from delightful.registry import METHODS
 from delightful.weights import score_weight
 
@@ -39,7 +40,8 @@ def coefficient() -> Drawing:
         for method in ("pg", "dg"):
             omega = _omega(method, u, probabilities)
             line = style_of_line if method == "dg" else "--"
-            look = {"color": style.colour(method), "label": f"{label(method)}, U = {u:+g}"}
+            name = f"{label(method)}, U = {minus(f'{u:+g}')}"
+            look = {"color": style.colour(method), "label": name}
             right.plot(probabilities, omega, line, **look)
             parts.append(
                 pl.DataFrame(

@@ -15,6 +15,10 @@ EXPERIMENT = Experiment(
     figures=FIGURES,
     claims=CLAIMS,
     presets={"author": AUTHOR},
+    readings={
+        "fresh actors": "every answer is sampled with the current policy",
+        "actors up to 3 updates old": "answers are sampled with policies of the last 4 updates",
+    },
     remarks=(
         "Error is the share of wrong tokens in the answers that are sampled for training, each "
         "batch before its update; regret is its average over training so far. A record is the "

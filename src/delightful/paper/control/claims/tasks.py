@@ -142,7 +142,7 @@ def no_catastrophe(table: pl.DataFrame) -> Measurement:
     paper="> 0",
     sweep=sweep.TASKS,
     rule=above(0, "regret averaged over tasks and a quarter of training, baseline − DG"),
-    finding="DG's regret over all tasks {is} below that of {case:baselines by quarter of training}",
+    finding="DG's regret over all tasks {is} below that of {case:baselines × quarters}",
 )
 def lowest_regret(table: pl.DataFrame) -> Measurement:
     """DG achieves the lowest average regret throughout training.
