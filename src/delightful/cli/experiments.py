@@ -22,6 +22,7 @@ from delightful.lab.selection import plan_for, usable, where
 from delightful.lab.store import to_parquet, write_whole, writing
 from delightful.paper import TITLE
 
+DEEPEST = 12  # columns by which lines are indented at most
 _COLOURS = {
     "reproduced": "green",
     "partly": "yellow",
@@ -117,11 +118,12 @@ def print_claims(decisions: list[Decision], explain: bool = False) -> None:
         heading = Text.assemble((decision.claim.id, "bold"), "  ", (verdict, _COLOURS[verdict]))
         console.print(heading)
         for start, text in claim_paragraphs(decision, explain):
-            print(wrapped(f"  {start}", text))
+            print(wrapped(f"  {start}", text, min(2 + len(start), DEEPEST)))
         print()
     by_verdict = counts(decisions)
     words = ", ".join(f"{n} {verdict}" for verdict, n in by_verdict.items() if n)
-    print(wrapped("", f"{sum(by_verdict.values())} claims: {words}"))
+    total = sum(by_verdict.values())
+    print(wrapped("", f"{total} claim{'' if total == 1 else 's'}: {words}"))
     if explain:
         print(wrapped("", f"{LEGEND}."))
     if on_smoke(decisions):

@@ -116,7 +116,7 @@ def runnable(sweeps: list[Sweep], plan: Plan, store: Store, asked: Iterable[str]
 
 def dry_run(cells: Sequence[Cell], store: Store, options: Namespace) -> None:
     """Print what running the cells would cost; on stderr, which of them are damaged."""
-    for harm in filter(None, map(store.damage, cells)):
+    for harm in filter(None, dict.fromkeys(map(store.damage, cells))):
         print(f"{harm}; it would be run again.", file=sys.stderr)
     print(forecast(cells, store, workers_of(options)))
 
