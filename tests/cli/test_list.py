@@ -56,7 +56,7 @@ def test_a_field_says_its_default_and_where_it_comes_from(delightful: Any, tmp_p
         "  varies: method (pg, dg)",
         "  seeds: smoke (4); quick (30); paper (100)",
         "  cells done: smoke 0/2, quick 0/2, paper 0/2",
-        "  command: delightful run bandit/training",
+        f"  command: delightful run bandit/training --store {tmp_path}",
         "    actions = 100  stated: K = 100",
     ):
         assert line in done.stdout.splitlines()
