@@ -86,7 +86,7 @@ def test_a_light_install_says_what_to_install(delightful: Any, library: str, ask
 def test_exporting_what_was_not_run_names_the_command(delightful: Any, tmp_path: Path) -> None:
     done = delightful("export", "bandit/alignment", "--store", tmp_path, "--out", "x.csv")
     assert done.returncode == 2
-    assert "`delightful run bandit/alignment --scale quick`" in done.stderr
+    assert f"`delightful run bandit/alignment --scale quick --store {tmp_path}`" in done.stderr
 
 
 # Commands

@@ -51,12 +51,12 @@ def test_a_field_says_its_default_and_where_it_comes_from(delightful: Any, tmp_p
     for line in (
         "figure bandit/curves",
         "  title: Figure 5: Symmetric bandit, normalised steps",
-        "  command: delightful figure bandit/curves",
+        f"  command: delightful figure bandit/curves --store {tmp_path}",
         "sweep bandit/training",
         "  varies: method (pg, dg)",
         "  seeds: smoke (4); quick (30); paper (100)",
         "  cells done: smoke 0/2, quick 0/2, paper 0/2",
-        "  command: delightful run bandit/training",
+        f"  command: delightful run bandit/training --store {tmp_path}",
         "    actions = 100  stated: K = 100",
     ):
         assert line in done.stdout.splitlines()
@@ -88,4 +88,4 @@ def test_an_experiment_shows_its_configs(
         (field.name, field.default) for field in fields
     ]
     assert {f["source"] for f in config["fields"]} == {"stated", "chosen"}
-    assert found["command"] == "delightful reproduce bandit"
+    assert found["command"] == f"delightful reproduce bandit --store {tmp_path}"

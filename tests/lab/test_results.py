@@ -24,7 +24,7 @@ from delightful.lab.rendering import claim_paragraphs, claims_markdown, found
 from delightful.lab.selection import plan_for
 from delightful.lab.store import Store
 from delightful.lab.verdicts import LEAST, confidence_of, judge, verdict_of
-from delightful.lab.wording import expected
+from delightful.lab.wording import expected, minus
 from delightful.paper import EXPERIMENTS
 from delightful.paper.bandit.sweep import ALIGNMENT
 from delightful.registry import METHODS
@@ -269,7 +269,8 @@ def test_the_table_of_claims_has_a_row_for_each(store: Store) -> None:
     assert len(lines) == 2 + len(decisions)
     for decision, line in zip(decisions, lines[2:], strict=True):
         assert f"`{decision.command}`" in line
-        assert decision.claim.rule.words.replace("*", "\\*").replace("|", "\\|") in line
+        rule = minus(decision.claim.rule.words)
+        assert rule.replace("*", "\\*").replace("|", "\\|") in line
 
 
 def test_the_terminal_shows_sentence_paper_value_rule_and_commands(store: Store) -> None:
@@ -278,9 +279,9 @@ def test_the_terminal_shows_sentence_paper_value_rule_and_commands(store: Store)
         shown, claim = dict(claim_paragraphs(decision, explain=True)), decision.claim
         assert shown[""] == f"{claim.sentence} ({claim.where})"
         assert shown.get("expected: ", "") == expected(claim)
-        assert shown["rule: "] == f"{claim.rule.words}; with at least 3 seeds"
+        assert shown["rule: "] == f"{minus(claim.rule.words)}; with at least 3 seeds"
         assert shown["$ "] == decision.command.split(" && ")[-1]
-        assert shown.get("here: ", "") == found(decision)
+        assert shown.get("here: ", "") == minus(found(decision))
 
 
 def test_claims_on_one_sweep_read_its_cells_once(store: Store) -> None:
