@@ -1,9 +1,9 @@
 """Which configs and seeds the figures and claims on frictions need, at each scale.
 
-Strengths, learning rates and the thresholds of the claims were settled before methods were compared
-in any run with bugs, corruption or discovery; two short runs of DG alone, to time them, had been
-seen. The sizes of the quick scale are what its time allows. Every method has the same grid of learning rates; figures and
-claims use the best of each on its own.
+Strengths, learning rates and the thresholds of the claims were settled before methods were
+compared in any run with bugs, corruption or discovery; two short runs of DG alone, to time them,
+had been seen. The sizes of the quick scale are what its time allows. Every method has the same grid
+of learning rates; figures and claims use the best of each on its own.
 """
 
 from collections.abc import Sequence
