@@ -24,8 +24,8 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(ROOT / "templates" / "experiment", copy / "paper" / "experiment")
     names = copy / "paper" / "__init__.py"
     text = names.read_text("utf-8")
-    assert '"stacks")' in text
-    names.write_text(text.replace('"stacks")', '"stacks", "experiment")'), "utf-8")
+    assert '"frictions")' in text
+    names.write_text(text.replace('"frictions")', '"frictions", "experiment")'), "utf-8")
     return source
 
 

@@ -110,6 +110,7 @@ def test_what_this_machine_has_shown_tells_what_fits(store, monkeypatch):
     cells = CHEAP.cells(Plan("quick"))
     store.prepare()
     store.write(cells[0], noise(cells[0].config, range(2)), 2000.0)  # a thousand times slower
+    store.log("cell", id=cells[0].id)
     skipped: list[Cell] = []
     assert list(Budget("60s").affordable(cells[1:], cells[:1], store, skipped.append)) == []
 

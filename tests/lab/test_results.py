@@ -131,7 +131,9 @@ def test_a_comparison_fails_if_dg_does_no_better(
     ran: Store, claim_id: str, spoil: Callable[[pl.DataFrame], pl.DataFrame]
 ) -> None:
     claim = CLAIMS[claim_id]
-    assert verdict(claim, spoil(table_of(claim, ran))) == "not reproduced"
+    found = verdict(claim, spoil(table_of(claim, ran)))
+    # Differences that are all 0 are no certainty with so few seeds.
+    assert found == "not reproduced" or (spoil is tied and found == "inconclusive")
 
 
 @pytest.mark.parametrize("spoil", [flat, flat_for("pg"), flat_for("dg")])

@@ -130,7 +130,8 @@ def trained(pg, dg, seeds=SEEDS):
         ("rebound", (FALLING, STEADY), (FALLING, STEADY), "not reproduced"),
         ("rebound", (FALLING, REBOUND), (FALLING, REBOUND), "not reproduced"),
         ("rebound", (FALLING, 0.1 - 0.05 * FALLING), (FALLING, STEADY / 100), "reproduced"),
-        ("rebound", (FALLING, 0.1 * FALLING), (FALLING, STEADY / 100), "not reproduced"),
+        # The same in every seed, which few seeds do not make certain.
+        ("rebound", (FALLING, 0.1 * FALLING), (FALLING, STEADY / 100), "inconclusive"),
     ],
 )
 def test_training(name, pg, dg, expected):

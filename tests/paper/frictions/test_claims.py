@@ -24,6 +24,9 @@ def decided(name, table):
     return verdict_of(claim.rule, outcomes), outcomes, found.note
 
 
+ENOUGH = 100  # seeds, so that counts of batches that are all the same are certain
+
+
 def falling(**first):
     """Errors that reach the bound at one of ten records: by method, from 0; 10 for never. A pair is
     for the short and for the long prompts."""
@@ -97,7 +100,9 @@ def test_lower_error_is_open_where_nobody_errs(runs) -> None:
     ],
 )
 def test_sample_efficiency(runs, first, verdict, value, ends) -> None:
-    found, outcomes, note = decided("sample-efficiency", runs(DIFFICULTY, falling(**first), PLAN))
+    found, outcomes, note = decided(
+        "sample-efficiency", runs(DIFFICULTY, falling(**first), PLAN, ENOUGH)
+    )
     assert found == verdict
     estimate = headline(outcomes).estimate
     assert estimate.value == pytest.approx(value)
@@ -116,7 +121,7 @@ def test_sample_efficiency(runs, first, verdict, value, ends) -> None:
     ],
 )
 def test_grows_with_difficulty(runs, first, verdict, value) -> None:
-    table = runs(DIFFICULTY, falling(**first), PLAN)
+    table = runs(DIFFICULTY, falling(**first), PLAN, ENOUGH)
     found, outcomes, _ = decided("grows-with-difficulty", table)
     assert found == verdict
     assert headline(outcomes).estimate.value == pytest.approx(value)

@@ -189,9 +189,8 @@ def test_runs_without_any_error_are_decided_too(table, decided, name, error, see
         assert {verdict for verdict, *_ in readings(decided, name, rows)} == {OPEN}
     elif name in ("ppo-clip", "ppo-kl"):  # 0/0 is no number
         assert decided(CLAIMS[name], rows)[0] == OPEN
-    else:  # DG's regret is below 0.01: no other claim is of equals
-        holds = REPRODUCED if name == "tuned-dg" else NOT
-        assert {verdict for verdict, *_ in readings(decided, name, rows)} == {holds}
+    else:  # a few runs without an error do not show that there is none
+        assert {verdict for verdict, *_ in readings(decided, name, rows)} == {OPEN}
 
 
 def test_a_line_through_errors_that_do_not_differ_is_perfect(runs, decided):

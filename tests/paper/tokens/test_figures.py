@@ -16,13 +16,15 @@ from delightful.lab import style
 from delightful.lab.cells import Plan
 from delightful.paper.tokens import EXPERIMENT
 from delightful.paper.tokens.figures import FIGURES
+from delightful.paper.tokens.figures.staleness import FEWEST
 from delightful.paper.tokens.sweep import WITH_FRESH, WITH_STALE
 
 BY_ID = {figure.id.removeprefix("tokens/"): figure for figure in FIGURES}
 COPIES = [  # the same drawing of runs with fresh actors
     name for name in BY_ID if name.endswith("-fresh") and name != "error-fresh"
 ]
-OF_RUNS = [name for name, figure in BY_ID.items() if figure.sweep and name not in COPIES]
+OF_VERDICTS = ["claims-by-age"]  # which test_turning.py tests
+OF_RUNS = [n for n, f in BY_ID.items() if f.sweep and n not in (*COPIES, *OF_VERDICTS)]
 LINES = [name for name in OF_RUNS if name not in ("scaling", "tuning", "staleness", "author")]
 KINDS = [name for name in OF_RUNS if name not in ("extended", "variants", "all-or-nothing")]
 SEEDS = 3
@@ -278,7 +280,8 @@ def test_a_figure_of_fresh_actors_draws_what_that_of_stale_ones_does(drawn, name
 
 
 def test_the_figure_of_staleness_takes_each_method_at_its_best_rate(drawn, table):
-    numbers, rows = drawn("staleness").numbers, table("staleness")
+    seeds = ("paper", FEWEST)  # for intervals
+    numbers, rows = drawn("staleness", *seeds).numbers, table("staleness", *seeds)
     assert sorted(numbers["delay"].unique().to_list()) == [0, 1, 3, 10, 30, 100]
     for method in ("pg", "dg"):  # the made-up errors grow with the rate
         where = {"method": method, "delay": 10}

@@ -111,21 +111,21 @@ def train(
     if calls:
         say(f"going on after step {loop.result.step:,}")
     with connected(address, cores()) as cluster:
-        there = _cores_of(cluster)
-        if config.actors > there:
-            say(f"{config.actors} actors on {there} cores: they take turns")
+        there = _cores_of(cluster, config, say)
         with Actors(make_actor, learner.layout, config, seed, there, say) as actors:
             actors.calls = calls or actors.calls
             loop.run(actors)
     return loop.result
 
 
-def _cores_of(cluster: Cluster) -> int:
+def _cores_of(cluster: Cluster, config: ActorLearnerConfig, say: Callable[[str], None]) -> int:
     """The cores that actors share, after a check of every node."""
     check(cluster, expected(("python", "delightful")))
     found = cluster.cores()
     if not found:  # they ask for a share of what there is, which adds no node
         raise LabError("the Ray cluster has no cores yet: add a node, since actors start at once.")
+    if config.actors > found:
+        say(f"{config.actors} actors on {found} cores: they take turns")
     return found
 
 
