@@ -27,8 +27,10 @@ CONFIG = TokensConfig(
 )
 
 
-def test_an_actor_of_some_age_has_the_policy_of_that_many_updates_ago(quick_jit) -> None:
-    found = quick_jit(lambda key: training.train(CONFIG, {}, key))(jax.random.key(1))
+@pytest.mark.parametrize("kind", ["uniform", "batch"])
+def test_an_actor_of_some_age_has_the_policy_of_that_many_updates_ago(quick_jit, kind) -> None:
+    config = replace(CONFIG, ages=kind)
+    found = quick_jit(lambda key: training.train(config, {}, key))(jax.random.key(1))
 
     @quick_jit
     def step(actors, policy, optimiser, key):
@@ -41,7 +43,9 @@ def test_an_actor_of_some_age_has_the_policy_of_that_many_updates_ago(quick_jit)
     drawn = set()
     for i in range(CONFIG.steps):
         key = jax.random.fold_in(step_key, i)
-        ages = np.asarray(staleness.draw_ages(key, CONFIG.delay, CONFIG.prompts)).tolist()
+        each = CONFIG.prompts if kind == "uniform" else 1
+        ages = np.asarray(staleness.draw_ages(key, CONFIG.delay, each)).tolist()
+        ages *= CONFIG.prompts // each
         drawn |= set(ages)
         acting = [policies[max(0, i - age)] for age in ages]
         stacked = jax.tree.map(lambda *each: np.stack(each), *acting)
@@ -82,5 +86,5 @@ def test_ages_are_uniform_over_the_last_updates() -> None:
 
 
 def test_ages_must_be_of_a_known_kind() -> None:
-    with pytest.raises(ValueError, match="ages must be one of fixed, uniform, got old"):
+    with pytest.raises(ValueError, match="ages must be one of fixed, uniform, batch, got old"):
         replace(CONFIG, ages="old").check()

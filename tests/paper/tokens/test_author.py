@@ -22,7 +22,7 @@ def test_the_preset_is_what_the_sweep_runs():
     (preset,) = EXPERIMENT.presets.values()
     for cell in sweep.AUTHORS.cells(Plan("paper", seeds=1)):
         assert {name: getattr(cell.config, name) for name in preset} == preset
-        assert cell.config.ages == ("uniform" if cell.config.delay else "fixed")
+        assert cell.config.ages == ("batch" if cell.config.delay else "fixed")
 
 
 def test_every_run_of_the_authors_code_has_one_of_ours_beside_it():

@@ -8,7 +8,7 @@ from delightful.registry import weighs_batches
 TASKS = ("copy", "flip", "reverse-copy", "reverse-flip")
 REWARDS = ("bag", "sequential", "all")
 BASELINES = ("prompt", "batch")
-AGES = ("fixed", "uniform")
+AGES = ("fixed", "uniform", "batch")
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,8 @@ class TokensConfig:
     ages: str = chosen(
         "fixed",
         "fixed: every actor is D updates old; uniform: for each actor and batch uniform over the "
-        "last D + 1 updates, as in the author's code",
+        "last D + 1 updates; batch: the same, with one age for all actors of a batch, as in the "
+        "author's code",
         added=True,
     )
     width: int = stated(64, "d_model = 64")

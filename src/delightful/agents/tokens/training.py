@@ -56,7 +56,9 @@ def train(
             ages = staleness.draw_ages(key, config.delay, config.prompts)
             episodes, seen = act_each(config, staleness.recall(past, i, ages), key)
         else:
-            episodes, seen = act(config, staleness.recall(past, i, config.delay), key)
+            by_batch = config.ages == "batch"
+            age = staleness.draw_ages(key, config.delay, 1)[0] if by_batch else config.delay
+            episodes, seen = act(config, staleness.recall(past, i, age), key)
         if distort is not None:
             episodes = distort(config, episodes, key)
         policy, optimiser = learn(config, hyperparameters, policy, optimiser, episodes)

@@ -82,9 +82,9 @@ WITH_STALE = Actors(
 )
 
 
-def _aged(config: TokensConfig, delay: int) -> TokensConfig:
+def _aged(config: TokensConfig, delay: int, ages: str = "uniform") -> TokensConfig:
     """With actors up to `delay` updates old."""
-    return replace(config, delay=delay, ages="uniform") if delay else config
+    return replace(config, delay=delay, ages=ages) if delay else config
 
 
 def _some(scale: str, values: tuple[Any, ...], quick: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -228,13 +228,14 @@ AUTHOR: dict[str, Any] = {
 
 
 def _author(scale: str) -> list[Point]:
-    """What the author's code was run with: every loss with fresh actors and with stale ones."""
+    """What the author's code was run with: every loss with fresh actors and with stale ones, of
+    which a batch has one age."""
     small = {"layers": 1, "heads": 1} if scale == "smoke" else {}
     methods = [*WITH_STALE.settings, "pmpo:preference=1.0"]
     config = _SMOKE if scale == "smoke" else TokensConfig()
     return [
         Point(
-            replace(_aged(config, delay), method=method, **AUTHOR | small),
+            replace(_aged(config, delay, "batch"), method=method, **AUTHOR | small),
             "main" if method == "dg" else "rival",
             "delay",
         )

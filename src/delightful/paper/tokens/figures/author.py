@@ -67,9 +67,9 @@ def _theirs(axis: Any, curves: pl.DataFrame, delay: int) -> None:
 @figures.add("beyond the paper", "The author's code", sweep=sweep.AUTHORS, appendix=True)
 def author(table: pl.DataFrame) -> Drawing:
     """Our trainer with the author's settings (3 layers, 4 heads, no final LayerNorm, Adam 3e-4, one
-    update per batch): (a) fresh actors, (b) actors up to 10 updates old; dotted, curves of the
-    author's code if there is a file of them. (c) Error averaged over training; crosses are seeds of
-    the author's code."""
+    update per batch): (a) fresh actors, (b) actors up to 10 updates old, all of a batch alike;
+    dotted, curves of the author's code if there is a file of them. (c) Error averaged over
+    training; crosses are seeds of the author's code."""
     figure, axes = style.panels(3, width=3.0)
     curves, parts = author_curves(), []
     delays = sorted(table["delay"].unique().to_list())
