@@ -138,7 +138,8 @@ def stale_actors() -> str:
     for (delay,), mine in errors.sort("delay").group_by("delay", maintain_order=True):
         means = {spec: f"{mean:.3f} ({n:.0f})" for spec, mean, n in mine.select(*COLUMNS).rows()}
         shown = [means.get(spec, "") for spec in methods]
-        lines.append(f"| {delay:.0f} updates old | {' | '.join(shown)} |")
+        plural = "update" if delay == 1 else "updates"
+        lines.append(f"| {delay:.0f} {plural} old | {' | '.join(shown)} |")
     lines += [
         "",
         "In brackets: seeds. 95% intervals of the difference, on seeds that both have:",
