@@ -5,18 +5,10 @@ from collections.abc import Sequence
 from delightful.lab.decisions import Decision, counts, shown
 from delightful.lab.duration import duration
 from delightful.lab.findings import findings
-from delightful.lab.verdicts import LEAST, Outcome, Verdict, headline
+from delightful.lab.verdicts import VERDICTS, Outcome, headline
 from delightful.lab.wording import expected, minus
 
-MEANINGS: dict[Verdict, str] = {
-    "reproduced": "every interval lies on the sentence's side of its threshold",
-    "partly": "the sentence has parts: some hold, others fail",
-    "not reproduced": "an interval (Bonferroni-corrected over cases) lies wholly on the wrong side",
-    "inconclusive": f"the interval contains the threshold, or there are fewer than {LEAST} seeds",
-    "not run": "what it needs has not been run, nothing was learned in these runs, or a file is "
-    "damaged",
-}
-LEGEND = "; ".join(f"{verdict}: {meaning}" for verdict, meaning in MEANINGS.items())
+LEGEND = "; ".join(f"{verdict}: {meaning}" for verdict, meaning in VERDICTS.items())
 
 
 def found(decision: Decision) -> str:

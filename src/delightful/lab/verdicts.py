@@ -18,18 +18,20 @@ from delightful.lab.quantities import Exact, Quantity
 from delightful.lab.statistics import Estimate
 
 Verdict = Literal["reproduced", "partly", "not reproduced", "inconclusive", "not run"]
-VERDICTS: dict[Verdict, str] = {
-    "reproduced": "every interval lies on the sentence's side of its threshold",
-    "partly": "the sentence has parts: some hold, others fail",
-    "not reproduced": "an interval, widened for the number of cases, lies wholly on the wrong side",
-    "inconclusive": "neither: more seeds are needed",
-    "not run": "what it needs has not been run, or nothing was learned in these runs",
-}
 Status = Literal["holds", "fails", "open"]
 
 LEAST = 3  # seeds: of fewer, intervals say next to nothing
 BEYOND = 2  # doublings beyond the paper's number of seeds
 ERROR = 0.05  # over all looks
+
+VERDICTS: dict[Verdict, str] = {
+    "reproduced": "every interval lies on the sentence's side of its threshold",
+    "partly": "the sentence has parts: some hold, others fail",
+    "not reproduced": "an interval (Bonferroni-corrected over cases) lies wholly on the wrong side",
+    "inconclusive": f"the interval contains the threshold, or there are fewer than {LEAST} seeds",
+    "not run": "what it needs has not been run, nothing was learned in these runs, or a file is "
+    "damaged",
+}
 
 
 def looks(paper: int) -> list[int]:

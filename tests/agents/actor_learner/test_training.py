@@ -103,6 +103,16 @@ def test_an_actor_that_raises_is_started_again_and_if_it_goes_on_nothing_is_lost
     assert arrays["learner/mean"] != 0
 
 
+def test_a_ray_that_blocks_ends_the_run_with_a_sentence(tmp_path, monkeypatch):
+    monkeypatch.setattr("delightful.agents.actor_learner.actors.SILENCE", 3.0)
+    path, blocked = tmp_path / "raise", threading.Event()
+    path.touch()
+    make = partial(FlakyActor, str(path), 1)
+    with pytest.raises(LabError, match="has not answered for 3 s"):
+        train(make, ToyLearner(), changed(steps=100_000), say=lambda _: blocked.wait(60))
+    blocked.set()
+
+
 def test_more_actors_than_cores_take_turns_and_a_resumed_run_says_so(tmp_path):
     said = []
     config = changed(actors=3)

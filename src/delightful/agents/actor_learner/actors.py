@@ -4,6 +4,9 @@ Every actor has one call under way. When its batch arrives, a thread of its own 
 process answers at once with the next call, which carries a reference to the newest parameters. So
 an actor never waits for the learner, and staleness is what sampling and queueing bring about.
 
+An actor that raises sends what it raised, and is made anew in its process. Only one whose process
+has died costs a new process: Ray has been seen to block while it handled an actor's failure.
+
 Nothing here compares clocks of two processes: what an actor times, it times by itself.
 """
 
@@ -25,6 +28,7 @@ from delightful.lab.compiling import use_threads
 from delightful.lab.errors import LabError
 
 ATTEMPTS = 3  # at starting an actor
+SILENCE = 120.0  # seconds without a sign of life from the thread: then Ray blocks it
 REJECTED = 100  # unusable batches in a row, of all actors: then nothing will come
 BEHIND_THE_LEARNER = 5  # niceness: ten actors on its machine must not take the learner's core
 
@@ -37,6 +41,13 @@ class Sampled(NamedTuple):
     fetching: float  # seconds until it had the parameters
 
 
+class Failed(NamedTuple):
+    """What a user's actor raised."""
+
+    error: str
+    final: bool  # a LabError: a sentence for the user, which ends the run
+
+
 class Worker:
     """The Ray actor around a user's actor."""
 
@@ -45,19 +56,26 @@ class Worker:
 
         with contextlib.suppress(OSError):
             os.nice(BEHIND_THE_LEARNER)
-        use_threads(1)  # before jax is first imported, which the next line may do
-        make: Callable[[], Actor] = ray.get(made[0])
-        self._actor, self._speed = make(), speed
-        self._version = -1
-        self._parameters: Arrays = {}
+        use_threads(1)  # before jax is first imported, which `make` may do
+        self._make: Callable[[], Actor] = ray.get(made[0])
+        self._speed = speed
 
-    def warm(self, parameters: Sequence[Any]) -> None:
-        """Sample once for nothing: a first batch would be stale from compiling."""
+    def warm(self, parameters: Sequence[Any]) -> Failed | None:
+        """Make the actor and sample once for nothing: compiling would make a first batch stale."""
         import ray
 
-        self._actor.sample(ray.get(parameters[0]), np.random.default_rng(0))
+        self._version = -1
+        self._parameters: Arrays = {}
+        try:
+            self._actor = self._make()
+            self._actor.sample(ray.get(parameters[0]), np.random.default_rng(0))
+        except Exception as error:
+            return _failed(error)
+        return None
 
-    def sample(self, numbers: Sequence[int], version: int, parameters: Sequence[Any]) -> Sampled:
+    def sample(
+        self, numbers: Sequence[int], version: int, parameters: Sequence[Any]
+    ) -> Sampled | Failed:
         """Sample one batch with the parameters of this version, and slow down if told so."""
         import ray
 
@@ -65,11 +83,19 @@ class Worker:
         if version != self._version:
             self._version, self._parameters = version, ray.get(parameters[0])
         fetched = time.perf_counter()
-        arrays = self._actor.sample(self._parameters, np.random.default_rng(numbers))
+        try:
+            arrays = self._actor.sample(self._parameters, np.random.default_rng(numbers))
+        except Exception as error:
+            return _failed(error)
         if isinstance(arrays, Mapping):  # else the learner's side says what is wrong
             arrays = {name: np.asarray(array) for name, array in arrays.items()}
         time.sleep((1 / self._speed - 1) * (time.perf_counter() - start))
         return Sampled(version, arrays, fetched - start)
+
+
+def _failed(error: Exception) -> Failed:
+    final = isinstance(error, LabError)
+    return Failed(str(error) if final else repr(error), final)
 
 
 class Actors(contextlib.AbstractContextManager["Actors"]):
@@ -102,6 +128,7 @@ class Actors(contextlib.AbstractContextManager["Actors"]):
         self._newest: tuple[int, Arrays] | None = None
         self._put: tuple[int, list[Any]] = (-1, [])
         self._over = threading.Event()
+        self._answered = time.monotonic()
         self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._serve, daemon=True)
 
@@ -113,6 +140,8 @@ class Actors(contextlib.AbstractContextManager["Actors"]):
         """The batch that arrived first, or None; raises what ended the actors."""
         if self._failure is not None:
             raise self._failure
+        if time.monotonic() - self._answered > SILENCE:
+            raise LabError(f"Ray has not answered for {SILENCE:.0f} s: start the run again.")
         return self.queue.take(timeout)
 
     def start(self) -> None:
@@ -120,6 +149,7 @@ class Actors(contextlib.AbstractContextManager["Actors"]):
         import ray
 
         self._made = [ray.put(self._make)]
+        self._answered = time.monotonic()
         self._thread.start()
 
     def __exit__(self, *_: object) -> None:
@@ -127,8 +157,8 @@ class Actors(contextlib.AbstractContextManager["Actors"]):
 
         self._over.set()
         if self._thread.is_alive():
-            self._thread.join()
-        for handle in self._handles.values():
+            self._thread.join(SILENCE / 10)
+        for handle in () if self._thread.is_alive() else self._handles.values():
             ray.kill(handle)
 
     def _serve(self) -> None:
@@ -138,6 +168,7 @@ class Actors(contextlib.AbstractContextManager["Actors"]):
             for actor in range(self._config.actors):
                 self._start(actor)
             while not self._over.is_set():
+                self._answered = time.monotonic()
                 calls = list(self._under_way)
                 ready, _ = ray.wait(calls, num_returns=1, timeout=0.2)
                 if ready:
@@ -159,6 +190,9 @@ class Actors(contextlib.AbstractContextManager["Actors"]):
             runtime_env=ONE_THREAD,
         )
         self._handles[actor] = worker.remote(self._made, speed)
+        self._warm(actor)
+
+    def _warm(self, actor: int) -> None:
         self._under_way[self._handles[actor].warm.remote(self._parameters()[1])] = actor
 
     def _call(self, actor: int) -> None:
@@ -183,15 +217,20 @@ class Actors(contextlib.AbstractContextManager["Actors"]):
         import ray
 
         try:
-            sampled: Sampled | None = ray.get(call)
+            sampled: Sampled | Failed | None = ray.get(call)
         except ray.exceptions.RayActorError as error:
-            self._restart(actor, "died", str(error).strip().splitlines()[-1].strip().rstrip("."))
+            reason = str(error).strip().splitlines()[-1].strip().rstrip(".")
+            self._count_attempt(actor, "died", reason)
+            ray.kill(self._handles[actor])  # it may be cut off rather than dead
+            self._start(actor)
             return
-        except ray.exceptions.RayTaskError as error:
-            cause = error.cause or error
-            if isinstance(cause, LabError):
-                raise cause from None
-            self._restart(actor, "failed", repr(cause))
+        except ray.exceptions.RayTaskError as error:  # what it returned cannot be sent
+            sampled = Failed(repr(error.cause or error), final=False)
+        if isinstance(sampled, Failed):
+            if sampled.final:
+                raise LabError(sampled.error)
+            self._count_attempt(actor, "failed", sampled.error)
+            self._warm(actor)
             return
         self._call(actor)  # first of all, so that the actor does not wait
         if sampled is None:  # it has warmed up
@@ -211,16 +250,10 @@ class Actors(contextlib.AbstractContextManager["Actors"]):
         self.fetching.append(sampled.fetching)
         self.queue.put(Batch(actor, sampled.version, sampled.arrays))
 
-    def _restart(self, actor: int, what: str, reason: str) -> None:
-        import ray
-
-        if self._over.is_set():
-            return
+    def _count_attempt(self, actor: int, what: str, reason: str) -> None:
         self.restarts[actor] += 1
         self._attempts[actor] += 1
         if self._attempts[actor] == ATTEMPTS:
             often = f"{ATTEMPTS} times in a row without a batch"
             raise LabError(f"actor {actor} {what} {often}: {reason}.")
         self._say(f"actor {actor} {what} and was started again: {reason}")
-        ray.kill(self._handles[actor])  # it may be cut off rather than dead
-        self._start(actor)

@@ -2,8 +2,7 @@
 
 from html import escape
 
-from delightful.lab.rendering import MEANINGS
-from delightful.lab.verdicts import Verdict
+from delightful.lab.verdicts import VERDICTS, Verdict
 from delightful.lab.wording import minus
 
 
@@ -14,7 +13,7 @@ def kind(verdict: Verdict) -> str:
 
 def chip(verdict: Verdict, link: str = "") -> str:
     """A verdict in its colour, with what it means on hover."""
-    about = f'class="chip {kind(verdict)}" title="{escape(MEANINGS[verdict])}"'
+    about = f'class="chip {kind(verdict)}" title="{escape(VERDICTS[verdict])}"'
     if link:
         return f'<a {about} href="#{escape(link)}">{verdict}</a>'
     return f"<span {about}>{verdict}</span>"

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from html import escape
 
 from delightful.lab.duration import duration
-from delightful.lab.rendering import MEANINGS
 from delightful.lab.report.arranging import Checked, Part
 from delightful.lab.report.figures import picture
 from delightful.lab.report.markup import chip, kind, paragraph, plural
@@ -135,6 +134,6 @@ def _line(checked: Checked) -> str:
 def legend(claims: Sequence[Checked]) -> str:
     """Each verdict, how many claims have it, and what it means."""
     return "\n".join(
-        f"<li>{chip(verdict)} <b>{n}</b> <span>{escape(MEANINGS[verdict])}</span></li>"
+        f"<li>{chip(verdict)} <b>{n}</b> <span>{escape(VERDICTS[verdict])}</span></li>"
         for verdict, n in tally(claims).items()
     )
