@@ -72,15 +72,24 @@ def test_a_mistake_writes_nothing(delightful: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("library", "asked"), [("polars", "list"), ("rich", "claims"), ("matplotlib", "list")]
+    ("library", "asked"), [("polars", "list"), ("rich", "claims"), ("matplotlib", "figure gate")]
 )
 def test_a_light_install_says_what_to_install(delightful: Any, library: str, asked: str) -> None:
     code = f"import sys; sys.modules[{library!r}] = None; import delightful.cli.main as c"
     command = [sys.executable, "-c", f"{code}; sys.exit(c.main())"]
-    done = delightful(asked, command=command)
+    done = delightful(*asked.split(), command=command)
     assert (done.returncode, done.stdout) == (2, "")
     assert re.fullmatch(r"delightful: [^\n]*\.\n", done.stderr)
     assert "pip install '.[lab]' in a clone of delightful" in done.stderr
+
+
+def test_what_computes_and_draws_nothing_starts_without_the_libraries_for_it(
+    delightful: Any,
+) -> None:
+    heavy = "{'jax', 'torch', 'matplotlib', 'scipy', 'ray'} & set(sys.modules)"
+    code = f"import sys, delightful.cli.main as c; c.main(); print({heavy}, file=sys.stderr)"
+    done = delightful("list", command=[sys.executable, "-c", code])
+    assert done.stderr == "set()\n"
 
 
 def test_exporting_what_was_not_run_names_the_command(delightful: Any, tmp_path: Path) -> None:

@@ -27,7 +27,6 @@ from delightful.lab.cells import Plan
 from delightful.lab.config import choices
 from delightful.lab.decisions import decide_all, shown
 from delightful.lab.findings import finding
-from delightful.lab.rendering import MEANINGS
 from delightful.lab.report import write_report
 from delightful.lab.report.claims import FIRST_ROWS
 from delightful.lab.store import Store
@@ -93,7 +92,7 @@ def test_it_opens_with_what_was_found(page):
 def test_the_bars_and_the_legend_count_the_verdicts(page):
     counts = Counter(VERDICT.values())
     rows = page.locator(".legend li").all()
-    for row, (verdict, meaning) in zip(rows, MEANINGS.items(), strict=True):
+    for row, (verdict, meaning) in zip(rows, VERDICTS.items(), strict=True):
         assert row.locator(".chip").inner_text() == verdict
         assert row.locator("b").inner_text() == str(counts[verdict])
         assert meaning in row.inner_text()

@@ -25,9 +25,10 @@ from sample_report import (
 )
 
 from delightful.lab.experiment import Experiment, Reading
-from delightful.lab.hovering import MOST, Series
+from delightful.lab.hovering import MOST
 from delightful.lab.report import page as whole_page
 from delightful.lab.report import write_report
+from delightful.lab.series import Series
 from delightful.lab.verdicts import VERDICTS, measured
 
 

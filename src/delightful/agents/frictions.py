@@ -1,14 +1,10 @@
-"""What can go wrong between actors and the learner: bugs, corrupted rewards, rare discoveries.
+"""The settings of what can go wrong between actors and the learner; `distortion` does it.
 
 Each is a probability that an answer, or action, is hit, independently of the others. Old
 parameters, the fourth friction, are in `staleness`.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
-
-import jax
-import jax.numpy as jnp
 
 from delightful.lab.config import chosen, require
 
@@ -30,20 +26,6 @@ class Frictions:
     )
 
 
-class Hits(NamedTuple):
-    """Which answers of a batch are hit, each of shape (answers,)."""
-
-    bug: jax.Array
-    discovery: jax.Array
-    corrupted: jax.Array
-    reward: jax.Array  # what a corrupted one is replaced by
-
-    @property
-    def replaced(self) -> jax.Array:
-        """Answers that no policy gave: their behaviour probability is 1."""
-        return self.bug | self.discovery
-
-
 def check_frictions(frictions: Frictions) -> None:
     """Refuse what is not a probability.
 
@@ -56,23 +38,3 @@ def check_frictions(frictions: Frictions) -> None:
     for name in ("bugs", "corruption", "discovery"):
         value = getattr(frictions, name)
         require(0 <= value <= 1, f"{name} must be a probability, from 0 to 1", value)
-
-
-def draw_hits(frictions: Frictions, key: jax.Array, answers: int) -> Hits:
-    """Which answers of a batch are hit.
-
-    Args:
-        frictions: their probabilities; 0 never hits, 1 always does.
-        key: the step's; the answers and ages that it decides too do not depend on the hits.
-        answers: how many there are.
-
-    Returns:
-        The hits, independent of each other.
-    """
-    uniforms = jax.random.uniform(jax.random.fold_in(key, 2), (4, answers))
-    return Hits(
-        uniforms[0] < frictions.bugs,
-        uniforms[1] < frictions.discovery,
-        uniforms[2] < frictions.corruption,
-        (uniforms[3] < 0.5).astype(jnp.float32),
-    )

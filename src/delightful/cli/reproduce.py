@@ -1,5 +1,6 @@
 """delightful reproduce: run, draw, check and report, within a budget or at one scale."""
 
+import importlib
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,6 +29,7 @@ def run(options: Namespace) -> None:
     experiments = given.experiments(options.names)
     folder = Path(options.out) if options.out else store.path / "report"
     broken: list[Cell] = []
+    importlib.import_module("matplotlib")  # if it is missing, say so now: a thread draws
     if options.scale or options.seeds:
         if options.budget is not None:
             raise LabError("--budget chooses scales and seeds itself: give it without the others.")

@@ -10,8 +10,8 @@ from delightful.lab import style
 from delightful.lab.cells import Plan
 from delightful.lab.errors import LabError
 from delightful.lab.experiment import Figure, command
-from delightful.lab.hovering import Series
 from delightful.lab.selection import table_of, where
+from delightful.lab.series import Series
 from delightful.lab.store import Store, cannot_write, write_whole
 from delightful.lab.verdicts import NotMeasuredError
 

@@ -12,6 +12,7 @@ from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 
 from delightful.lab.decisions import short
+from delightful.lab.series import Series
 
 MOST = 500  # values of a figure; longer lines are thinned
 LEVEL = 9  # places along a horizontal line at which its value is shown
@@ -19,19 +20,6 @@ WHOLE = 10_000  # the width and the height of a picture, in the units of places
 
 Band = dict[float, tuple[float, float]]
 """By x, from where to where an interval goes."""
-
-
-@dataclass(frozen=True)
-class Series:
-    """The values of one line, set of bars or map of cells."""
-
-    name: str
-    labels: tuple[str, ...]  # what the texts of a point are, such as "step" and "error"
-    points: Sequence[tuple[int, int, *tuple[str, ...]]]  # from the left and the top, then texts
-
-    def row(self) -> dict[str, Any]:
-        """The series as data, for JSON."""
-        return {"name": self.name, "labels": self.labels, "points": self.points}
 
 
 @dataclass(frozen=True)

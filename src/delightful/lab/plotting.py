@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import polars as pl
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from delightful.lab import style
 from delightful.lab.experiment import Drawing
@@ -117,6 +116,8 @@ def same_heights(axes: Any) -> None:
 
 def percent(axis: Any) -> None:
     """The y axis in per cent, a logarithmic one with ticks at 1, 2, 5, 10 and so on."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
     if axis.get_yscale() == "log":
         axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axis.yaxis.set_minor_formatter(NullFormatter())
@@ -132,6 +133,8 @@ def logarithmic(axis: Any, numbers: pl.DataFrame) -> None:
 
 def ticks(axis: Any, values: Any) -> None:
     """A logarithmic x axis with the values that were run, and no others."""
+    from matplotlib.ticker import NullLocator
+
     axis.set_xscale("log")
     axis.set_xticks(list(values), labels=[f"{value:g}" for value in values])
     axis.xaxis.set_minor_locator(NullLocator())

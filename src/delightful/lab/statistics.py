@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtrit
 
 Floats = NDArray[np.float64]
 
@@ -122,6 +121,8 @@ def bootstrap(
 def _quantile(n: int, confidence: float) -> Any:
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be within (0, 1), got {confidence}")
+    from scipy.special import stdtrit
+
     return stdtrit(n - 1, (1 + confidence) / 2)
 
 

@@ -6,13 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")
-
-from matplotlib import pyplot as plt
-
-from delightful.lab.hovering import Series, series
+from delightful.lab.series import Series
 from delightful.registry import METHODS
 
 # For methods registered without a colour: chosen to be far from the others' in CIELAB.
@@ -44,6 +38,7 @@ _STYLE: dict[Any, Any] = {
 @contextlib.contextmanager
 def context() -> Iterator[None]:
     """Draw one figure in this style; its methods get their colours when they are first drawn."""
+    plt = _pyplot()
     _looks.clear()
     with plt.rc_context(_STYLE):
         yield
@@ -55,7 +50,7 @@ def panels(
     """A figure with `count` panels and its axes, as a flat array."""
     columns = -(-count // rows)
     size = (width * columns, height * rows)
-    figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False)
+    figure, axes = _pyplot().subplots(rows, columns, figsize=size, squeeze=False)
     return figure, axes.ravel()
 
 
@@ -115,22 +110,38 @@ def _registered(name: str) -> str:
 
 
 def _toned(colour: str, towards: str, amount: float) -> str:
-    own, other = (matplotlib.colors.to_rgb(name) for name in (colour, towards))
+    from matplotlib.colors import to_hex, to_rgb
+
+    own, other = (to_rgb(name) for name in (colour, towards))
     red, green, blue = ((1 - amount) * a + amount * b for a, b in zip(own, other, strict=True))
-    return matplotlib.colors.to_hex((red, green, blue))
+    return to_hex((red, green, blue))
 
 
 def images(figure: Any) -> tuple[bytes, bytes, list[Series]]:
     """PNG and SVG bytes of a figure, the same each time, and the values that the PNG shows; the
     figure is closed."""
+    from delightful.lab.hovering import series
+
     png, svg = io.BytesIO(), io.BytesIO()
     figure.savefig(png, format="png", dpi=200, metadata={"Software": None})
     values = series(figure)  # before the SVG, which may have its panels elsewhere
     figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
-    plt.close(figure)
+    _pyplot().close(figure)
     return png.getvalue(), svg.getvalue(), values
 
 
 def shade(name: str, place: float) -> str:
     """A colour from a colour map, 0 to 1 along it."""
-    return matplotlib.colors.to_hex(plt.get_cmap(name)(place))
+    from matplotlib.colors import to_hex
+
+    return to_hex(_pyplot().get_cmap(name)(place))
+
+
+def _pyplot() -> Any:
+    """Imported when something is drawn, so that other commands start sooner."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    return pyplot

@@ -6,8 +6,8 @@ import jax
 import numpy as np
 import pytest
 
-from delightful.agents.frictions import draw_hits
-from delightful.agents.tokens import frictions, network, training
+from delightful.agents.distortion import draw_hits
+from delightful.agents.tokens import distortion, network, training
 from delightful.agents.tokens.frictions import FrictionTokensConfig
 
 CONFIG = FrictionTokensConfig(
@@ -59,7 +59,7 @@ def by_hand(config, episodes):
 )
 def test_answers_and_rewards_are_replaced_one_by_one(episodes, bugs, corruption, discovery) -> None:
     config = replace(CONFIG, bugs=bugs, corruption=corruption, discovery=discovery)
-    found = frictions.distort(config, episodes, KEY)
+    found = distortion.distort(config, episodes, KEY)
     answers, log_prob, advantage = by_hand(config, episodes)
     assert not np.array_equal(found.advantage, episodes.advantage)
     np.testing.assert_array_equal(found.answers, answers)
@@ -70,15 +70,15 @@ def test_answers_and_rewards_are_replaced_one_by_one(episodes, bugs, corruption,
 
 
 def test_probability_0_changes_nothing(episodes) -> None:
-    for one, other in zip(frictions.distort(CONFIG, episodes, KEY), episodes, strict=True):
+    for one, other in zip(distortion.distort(CONFIG, episodes, KEY), episodes, strict=True):
         np.testing.assert_array_equal(one, other)
 
 
 def test_probability_1_leaves_nothing_of_the_policy(episodes) -> None:
-    buggy = frictions.distort(replace(CONFIG, bugs=1.0), episodes, KEY)
+    buggy = distortion.distort(replace(CONFIG, bugs=1.0), episodes, KEY)
     assert not np.any(buggy.answers)
     assert not np.any(buggy.advantage)  # equal answers to a prompt earn the same
-    told = frictions.distort(replace(CONFIG, bugs=1.0, discovery=1.0), episodes, KEY)
+    told = distortion.distort(replace(CONFIG, bugs=1.0, discovery=1.0), episodes, KEY)
     wanted = np.repeat(np.asarray(episodes.prompts)[::-1], CONFIG.samples, axis=1)
     np.testing.assert_array_equal(told.answers, wanted)
     for found in (buggy, told):
@@ -98,10 +98,10 @@ def test_a_run_is_measured_before_replacement(quick_jit) -> None:
         config = replace(CONFIG, **changes)
         return quick_jit(lambda key: training.train(config, {}, key, distort))(KEY)
 
-    plain, none = run(None), run(frictions.distort)
+    plain, none = run(None), run(distortion.distort)
     for name in training.MEASURED:
         np.testing.assert_allclose(plain[name], none[name], atol=1e-5)
-    told = run(frictions.distort, discovery=1.0, learning_rate=1e-9)
+    told = run(distortion.distort, discovery=1.0, learning_rate=1e-9)
     np.testing.assert_allclose(told["error"], run(None, learning_rate=1e-9)["error"], atol=1e-5)
     assert np.all(told["error"] > 0.1)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from delightful.agents import adam, staleness
-from delightful.agents.frictions import draw_hits
+from delightful.agents.distortion import draw_hits
 from delightful.lab.compiling import OverSeeds
 from delightful.paper.frictions import bandit_feedback
 from delightful.paper.frictions.config import MNIST, FrictionMnistConfig

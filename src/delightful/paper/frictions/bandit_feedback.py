@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from delightful.agents import adam, staleness
-from delightful.agents.frictions import draw_hits
+from delightful.agents.distortion import draw_hits
 from delightful.paper.frictions.config import FrictionMnistConfig
 from delightful.paper.mnist.config import DIGITS
 from delightful.paper.mnist.data import Mnist
