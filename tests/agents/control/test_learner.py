@@ -29,6 +29,7 @@ def memory_of(rng, slots, reward, actions=1):
     return replay.Replay(Transitions(*map(jnp.asarray, transitions)), jnp.asarray(slots, jnp.int32))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_finds_the_best_action(method):
     config = ControlConfig(method=method, width=16, batch=64, learning_rate=1e-3, target_period=20)

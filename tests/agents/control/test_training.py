@@ -64,6 +64,7 @@ def test_a_stopped_run_goes_on_as_if_it_had_not_been(small, whole, tmp_path, chu
     assert same(train(small, 0, tmp_path), whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("replay", [2_000_000, 4 * 4 * CHUNK])  # the small ring wraps
 def test_an_extended_run_is_the_longer_run_to_the_bit(small, tmp_path, replay):
     long = dataclasses.replace(small, replay=replay)

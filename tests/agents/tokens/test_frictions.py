@@ -93,6 +93,7 @@ def test_how_often_and_by_what() -> None:
         assert abs(np.mean(hit) - share) < 5 * np.sqrt(share * (1 - share) / 40_000)
 
 
+@pytest.mark.slow
 def test_a_run_is_measured_before_replacement(quick_jit) -> None:
     def run(distort, **changes):
         config = replace(CONFIG, **changes)
