@@ -29,17 +29,13 @@ pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /
 
 def start(store: Path, *arguments: str, program: tuple[str, ...] = ("-m", "delightful.cli")):
     """The command in a process group of its own, as a shell starts it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # even if pytest ignores it
-    try:
-        return subprocess.Popen(
-            [PYTHON, *program, *(arguments or RUN), "--store", str(store)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-    finally:
-        signal.signal(signal.SIGINT, before)
+    return subprocess.Popen(
+        [PYTHON, *program, *(arguments or RUN), "--store", str(store)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
 
 
 def finish(process: subprocess.Popen[str]) -> str:

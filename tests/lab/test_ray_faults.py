@@ -143,17 +143,13 @@ def test_a_cluster_without_cores_is_refused_and_one_that_grows_is_used(
 
 
 def start(store: Path, *more: str) -> subprocess.Popen[str]:
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        return subprocess.Popen(
-            [sys.executable, "-m", "delightful.cli", *RUN, "--store", str(store), *more],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-    finally:
-        signal.signal(signal.SIGINT, before)
+    return subprocess.Popen(
+        [sys.executable, "-m", "delightful.cli", *RUN, "--store", str(store), *more],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
 
 
 def wait_for(condition: Callable[[], object], seconds: float = 120) -> None:

@@ -1,5 +1,6 @@
 """`delightful train`, as a user runs it."""
 
+import contextlib
 import json
 import os
 import signal
@@ -159,12 +160,16 @@ def test_ctrl_c_ends_a_sweep_in_the_middle_of_a_long_run(tmp_path, environment):
         text=True,
         start_new_session=True,
     )
-    while not list(tmp_path.glob("results/unfinished/*")):
-        assert process.poll() is None
-        time.sleep(0.1)
-    time.sleep(2)
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-    said = process.communicate(timeout=20)[1]
+    try:
+        while not list(tmp_path.glob("results/unfinished/*")):
+            assert process.poll() is None
+            time.sleep(0.1)
+        time.sleep(2)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+        said = process.communicate(timeout=60)[1]
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
     assert process.returncode == 2
     assert "0 of 4 cells were finished" in said
 
