@@ -50,6 +50,7 @@ def _by_delay(axis: Any, delays: list[int]) -> None:
     axis.set_xscale("symlog", linthresh=1)
     axis.set_xticks(delays, labels=[str(delay) for delay in delays])
     axis.minorticks_off()
+    axis.set_xlim(-0.3, 1.5 * max(1, *delays))
     axis.set_xlabel("actors up to D updates old")
 
 
