@@ -26,12 +26,14 @@ def draw(staleness: Staleness, title: str) -> bytes:
     last = min(max(overall, default=0), MOST)
     with style.context():
         figure, (left, right) = style.panels(2, width=3.6, height=2.8)
-        left.bar(range(last + 1), _shares(overall, last), width=0.9, color="#4477aa")
+        shares = _shares(overall, last)
+        left.bar(range(last + 1), shares, width=0.9, color="#4477aa")
+        left.set_ylim(top=1.25 * max(shares.max(), 0.01))  # with room for the legend
         left.set(ylabel="share of batches")
         found = described(overall)
         if found["mean"] is not None:
             label = f"mean {found['mean']:.2f}, 90% ≤ {found['p90']}, max {found['max']}"
-            left.axvline(found["mean"], color="#cc3311", label=label)
+            left.axvline(found["mean"], ymax=0.8, color="#cc3311", label=label)
         style.legend(left)
         rows = np.array([_shares(counts, last) for counts in staleness.counts])
         shown = right.imshow(rows, aspect="auto", cmap="Blues", vmin=0, interpolation="nearest")
