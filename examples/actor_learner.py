@@ -42,7 +42,7 @@ class BanditLearner:
         self.layout = {"context": one, "action": one, "reward": Spec((BATCH,), np.float64)}
 
     def parameters(self):
-        return {"logits": self.logits.copy()}  # the learner goes on changing its own
+        return {"logits": self.logits}  # a copy of it is sent
 
     def update(self, batches):
         context, action, reward = (np.concatenate([b[k] for b in batches]) for k in self.layout)

@@ -14,6 +14,8 @@ class TensorBoard:
     """Writes records as scalars."""
 
     def __init__(self, folder: Path) -> None:
+        import tensorboardX  # noqa: F401 (now, not during a run: it takes a second)
+
         self._folder = folder
         self._writer: Any = None
 

@@ -3,6 +3,7 @@
 import json
 import os
 import threading
+import time
 from functools import partial
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from toy import (
 
 from delightful.agents.actor_learner import ActorLearnerConfig, train, training
 from delightful.agents.actor_learner.checkpoints import Checkpoint
+from delightful.agents.actor_learner.worker import Sampled
 from delightful.lab.cluster import Cluster, connected
 from delightful.lab.errors import LabError
 
@@ -71,6 +73,27 @@ def test_lagging_actors_are_as_stale_as_was_asked_and_a_slow_actor_sends_less():
     assert fast > 2 * slow
 
 
+def test_with_two_calls_under_way_a_killed_actor_still_counts_once(tmp_path):
+    path, learner = tmp_path / "kill", ToyLearner()
+    path.touch()
+    result = train(partial(MortalActor, str(path)), learner, changed(steps=60, in_flight=2))
+    assert result.step == 60
+    assert result.restarts.total() == 1
+    assert abs(learner.mean - 1) < 0.7
+
+
+def test_parameters_that_are_not_finite_end_the_run_and_are_not_kept(tmp_path):
+    class Diverging(ToyLearner):
+        def update(self, batches):
+            found = super().update(batches)
+            self.mean = np.float32(np.nan) if abs(self.mean) > 0.1 else self.mean
+            return found
+
+    with pytest.raises(LabError, match="learning diverged: mean has NaN or infinite values"):
+        train(ToyActor, Diverging(), changed(steps=200), folder=tmp_path)
+    assert not (tmp_path / "checkpoint.json").exists()  # none was due before
+
+
 def test_a_killed_actor_is_started_again_and_counted(tmp_path):
     path, said = tmp_path / "kill", []
     path.touch()
@@ -92,15 +115,41 @@ def test_an_actor_that_raises_is_started_again_and_if_it_goes_on_nothing_is_lost
     assert result.step == 20
     assert result.restarts.total() == 1
     assert any("started again: RuntimeError('the room is on fire')" in one for one in said)
-    path.touch()
-    folder = tmp_path / "run"
+    other, folder = tmp_path / "always", tmp_path / "run"
+    other.touch()  # not the same: a last call to the actors from before may still unlink that one
+    make, late = partial(FlakyActor, str(other), 99), time.monotonic() + 60
     with pytest.raises(LabError, match="3 times in a row"):
         train(
-            partial(FlakyActor, str(path), 99), ToyLearner(), changed(steps=100_000), folder=folder
-        )
+            make, ToyLearner(), changed(steps=100_000), folder=folder,
+            watch=lambda _: time.monotonic() > late,
+        )  # fmt: skip
     arrays, facts = Checkpoint(folder, run_of(changed(steps=100_000))).read()
     assert facts["step"] >= 1
     assert arrays["learner/mean"] != 0
+
+
+def test_a_batch_that_is_lost_with_its_node_is_counted_and_the_actor_goes_on(monkeypatch):
+    import ray
+
+    get, said, sampled = ray.get, [], []
+
+    def lossy(call, **options):
+        found = get(call, **options)
+        if isinstance(found, Sampled):
+            sampled.append(found)
+            if len(sampled) in (4, 8):
+                error = ray.exceptions.OwnerDiedError if len(sampled) == 8 else None
+                raise (error or ray.exceptions.ObjectLostError)(call.hex(), None, "")
+        return found
+
+    monkeypatch.setattr(ray, "get", lossy)
+    result = train(ToyActor, ToyLearner(), SMALL, say=said.append)
+    assert result.step == 20
+    assert result.rejected.total() == 2
+    assert result.restarts.total() == 0
+    first, second = said
+    assert first.endswith(" was dropped: it was lost on the way (ObjectLostError)")
+    assert second.endswith(" was dropped: it was lost on the way (OwnerDiedError)")
 
 
 def test_a_ray_that_blocks_ends_the_run_with_a_sentence(tmp_path, monkeypatch):

@@ -97,8 +97,15 @@ class FlakyActor(ToyActor):
 
     def sample(self, parameters, rng):
         time.sleep(0.01)
-        if parameters["mean"] != 0 and os.path.exists(self.path):
-            if self.times == 1:
-                os.unlink(self.path)
+        if parameters["mean"] != 0 and self.burns():
             raise RuntimeError("the room is on fire")
         return super().sample(parameters, rng)
+
+    def burns(self):
+        if self.times > 1:
+            return os.path.exists(self.path)
+        try:
+            os.unlink(self.path)  # of several actors, one can
+        except FileNotFoundError:
+            return False
+        return True

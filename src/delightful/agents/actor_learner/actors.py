@@ -1,101 +1,32 @@
 """Ray actors, and the thread that keeps all of them sampling.
 
-Every actor has one call under way. When its batch arrives, a thread of its own in the learner's
-process answers at once with the next call, which carries a reference to the newest parameters. So
-an actor never waits for the learner, and staleness is what sampling and queueing bring about.
+Every actor has a call under way, or several. When a batch arrives, a thread of its own in the
+learner's process answers at once with the next call, which carries a reference to the newest
+parameters. So an actor never waits for the learner, and staleness is what sampling and queueing
+bring about.
 
-An actor that raises sends what it raised, and is made anew in its process. Only one whose process
-has died costs a new process: Ray has been seen to block while it handled an actor's failure.
-
-Nothing here compares clocks of two processes: what an actor times, it times by itself.
+An actor whose process has died is started again, on whichever node has a place for it; if none has,
+the run goes on without it and says so.
 """
 
 import contextlib
-import os
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
-
-import numpy as np
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from delightful.agents.actor_learner.config import ActorLearnerConfig
+from delightful.agents.actor_learner.placement import Waiting, share
 from delightful.agents.actor_learner.protocols import Actor, Arrays, Spec
-from delightful.agents.actor_learner.queue import Batch, BatchQueue, problem
-from delightful.lab.cluster import ONE_THREAD
-from delightful.lab.compiling import use_threads
+from delightful.agents.actor_learner.queue import Batch, BatchQueue, counter, problem
+from delightful.agents.actor_learner.worker import Failed, Here, Sampled, Warm, Worker
+from delightful.lab.cluster import ONE_THREAD, Cluster
 from delightful.lab.errors import LabError
 
 ATTEMPTS = 3  # at starting an actor
 SILENCE = 120.0  # seconds without a sign of life from the thread: then Ray blocks it
 REJECTED = 100  # unusable batches in a row, of all actors: then nothing will come
-BEHIND_THE_LEARNER = 5  # niceness: ten actors on its machine must not take the learner's core
-
-
-class Sampled(NamedTuple):
-    """What an actor returns."""
-
-    version: int
-    arrays: Arrays
-    fetching: float  # seconds until it had the parameters
-
-
-class Failed(NamedTuple):
-    """What a user's actor raised."""
-
-    error: str
-    final: bool  # a LabError: a sentence for the user, which ends the run
-
-
-class Worker:
-    """The Ray actor around a user's actor."""
-
-    def __init__(self, made: Sequence[Any], speed: float) -> None:
-        import ray
-
-        with contextlib.suppress(OSError):
-            os.nice(BEHIND_THE_LEARNER)
-        use_threads(1)  # before jax is first imported, which `make` may do
-        self._make: Callable[[], Actor] = ray.get(made[0])
-        self._speed = speed
-
-    def warm(self, parameters: Sequence[Any]) -> Failed | None:
-        """Make the actor and sample once for nothing: compiling would make a first batch stale."""
-        import ray
-
-        self._version = -1
-        self._parameters: Arrays = {}
-        try:
-            self._actor = self._make()
-            self._actor.sample(ray.get(parameters[0]), np.random.default_rng(0))
-        except Exception as error:
-            return _failed(error)
-        return None
-
-    def sample(
-        self, numbers: Sequence[int], version: int, parameters: Sequence[Any]
-    ) -> Sampled | Failed:
-        """Sample one batch with the parameters of this version, and slow down if told so."""
-        import ray
-
-        start = time.perf_counter()
-        if version != self._version:
-            self._version, self._parameters = version, ray.get(parameters[0])
-        fetched = time.perf_counter()
-        try:
-            arrays = self._actor.sample(self._parameters, np.random.default_rng(numbers))
-        except Exception as error:
-            return _failed(error)
-        if isinstance(arrays, Mapping):  # else the learner's side says what is wrong
-            arrays = {name: np.asarray(array) for name, array in arrays.items()}
-        time.sleep((1 / self._speed - 1) * (time.perf_counter() - start))
-        return Sampled(version, arrays, fetched - start)
-
-
-def _failed(error: Exception) -> Failed:
-    final = isinstance(error, LabError)
-    return Failed(str(error) if final else repr(error), final)
 
 
 class Actors(contextlib.AbstractContextManager["Actors"]):
@@ -107,19 +38,23 @@ class Actors(contextlib.AbstractContextManager["Actors"]):
         layout: Mapping[str, Spec],
         config: ActorLearnerConfig,
         seed: int,
-        cores: int,
+        cluster: Cluster,
         say: Callable[[str], None],
     ) -> None:
         """Nothing runs before `start`; what does is stopped at the end of the block."""
-        self.queue = BatchQueue(config.queue)
+        self.queue = BatchQueue(config.queue, config.actors)
         self.calls = [0] * config.actors  # ever made: a batch's random numbers depend on its own
-        self.restarts: Counter[int] = Counter()
-        self.rejected: Counter[int] = Counter()
+        self.restarts = counter(config.actors)
+        self.rejected = counter(config.actors)
         self.publishing: deque[float] = deque(maxlen=1000)  # seconds, of the last versions
         self.fetching: deque[float] = deque(maxlen=1000)  # seconds, of the last batches
         self._make, self._config, self._seed, self._say = make, config, seed, say
-        self._layout = layout
-        self._share = min(1.0, int(1000 * cores / config.actors) / 1000)
+        self._layout, self._cluster = layout, cluster
+        self._share = 1.0  # of a core: what an actor asks for
+        self._asked: dict[int, float] = {}  # what each did ask for
+        self._nodes: dict[int, set[str]] = {}  # that there were when it was started
+        self._waiting = Waiting()
+        self._warm: set[int] = set()  # actors that sample
         self._attempts: Counter[int] = Counter()  # since an actor's last batch
         self._named: set[tuple[int, str]] = set()  # what was wrong with an actor's batches
         self._in_a_row = 0  # unusable batches
@@ -169,30 +104,70 @@ class Actors(contextlib.AbstractContextManager["Actors"]):
                 self._start(actor)
             while not self._over.is_set():
                 self._answered = time.monotonic()
+                self._look_for_waiting(self._answered)
                 calls = list(self._under_way)
                 ready, _ = ray.wait(calls, num_returns=1, timeout=0.2)
                 if ready:
                     ready, _ = ray.wait(calls, num_returns=len(calls), timeout=0)
                 for call in ready:
-                    self._receive(call, self._under_way.pop(call))
+                    if call in self._under_way:  # not if its actor failed in another call
+                        self._receive(call, self._under_way.pop(call))
         except LabError as error:
             self._failure = error
         except Exception as error:
             self._failure = LabError(f"the actors failed: {error!r}.")
 
+    def _look_for_waiting(self, now: float) -> None:
+        """Say which actors wait for a core, and let them ask for less if a node was lost since."""
+        overdue = self._waiting.overdue(now)
+        if not overdue:
+            return
+        least = self._share_now()
+        for actor in overdue:
+            if self._asked[actor] > least:
+                self._forget(actor)
+                self._kill(actor)
+                self._place(actor)
+        said = self._waiting.sentence(overdue, least)
+        if said:
+            self._say(said)
+
+    def _share_now(self) -> float:
+        """What an actor asks for, of the nodes that there are now.
+
+        It never grows, so that an actor that died always fits in its own place.
+        """
+        nodes = self._cluster.nodes()
+        if nodes:
+            self._share = min(self._share, share([n.cores for n in nodes], self._config.actors))
+        return self._share
+
     def _start(self, actor: int) -> None:
+        self._waiting.start(actor, time.monotonic())
+        self._place(actor)
+
+    def _place(self, actor: int) -> None:
         import ray
 
-        speed = dict(self._config.slow).get(actor, 1.0)
+        self._warm.discard(actor)
+        self._nodes[actor] = {node.id for node in self._cluster.nodes()}
+        self._asked[actor] = self._share_now()
         worker = ray.remote(Worker).options(
-            num_cpus=self._share,
+            num_cpus=self._asked[actor],
             scheduling_strategy="SPREAD",
             runtime_env=ONE_THREAD,
         )
+        speed = dict(self._config.slow).get(actor, 1.0)
         self._handles[actor] = worker.remote(self._made, speed)
-        self._warm(actor)
+        self._under_way[self._handles[actor].here.remote()] = actor
+        self._call_warm(actor)
 
-    def _warm(self, actor: int) -> None:
+    def _kill(self, actor: int) -> None:
+        import ray
+
+        ray.kill(self._handles[actor])
+
+    def _call_warm(self, actor: int) -> None:
         self._under_way[self._handles[actor].warm.remote(self._parameters()[1])] = actor
 
     def _call(self, actor: int) -> None:
@@ -217,43 +192,82 @@ class Actors(contextlib.AbstractContextManager["Actors"]):
         import ray
 
         try:
-            sampled: Sampled | Failed | None = ray.get(call)
-        except ray.exceptions.RayActorError as error:
-            reason = str(error).strip().splitlines()[-1].strip().rstrip(".")
-            self._count_attempt(actor, "died", reason)
-            ray.kill(self._handles[actor])  # it may be cut off rather than dead
-            self._start(actor)
-            return
+            answer: Here | Warm | Sampled | Failed = ray.get(call)
         except ray.exceptions.RayTaskError as error:  # what it returned cannot be sent
-            sampled = Failed(repr(error.cause or error), final=False)
-        if isinstance(sampled, Failed):
-            if sampled.final:
-                raise LabError(sampled.error)
-            self._count_attempt(actor, "failed", sampled.error)
-            self._warm(actor)
+            answer = Failed(repr(error.cause or error), final=False)
+        except ray.exceptions.RayActorError as error:
+            self._start_again(actor, str(error).strip().splitlines()[-1].strip().rstrip("."))
             return
-        self._call(actor)  # first of all, so that the actor does not wait
-        if sampled is None:  # it has warmed up
+        except ray.exceptions.OutOfMemoryError:  # Ray kills it before the system would
+            self._start_again(actor, "its node ran out of memory")
             return
+        except ray.exceptions.ObjectLostError as error:  # a node took a large batch with it
+            lost = f"it was lost on the way ({type(error).__name__})"
+            if actor in self._warm:
+                self._call(actor)
+                self._reject(actor, lost)
+                return
+            answer = Failed(lost, final=False)
+        if isinstance(answer, Sampled):
+            self._call(actor)  # first of all, so that the actor does not wait
+            self._keep(actor, answer)
+        elif isinstance(answer, Here):
+            self._waiting.came(actor, time.monotonic())
+        elif isinstance(answer, Warm):
+            self._warm.add(actor)
+            for _ in range(self._config.in_flight):
+                self._call(actor)
+        elif answer.final:
+            raise LabError(answer.error)
+        else:
+            self._forget(actor)
+            self._warm.discard(actor)
+            self._count_restart(actor, "failed", answer.error)
+            self._call_warm(actor)
+
+    def _keep(self, actor: int, sampled: Sampled) -> None:
+        """Give the learner a batch, if it is usable."""
         self._attempts[actor] = 0
         wrong = problem(self._layout, sampled.arrays)
         if wrong:
-            self.rejected[actor] += 1
-            if (actor, wrong) not in self._named:  # each is counted, the first of a kind is shown
-                self._named.add((actor, wrong))
-                self._say(f"a batch of actor {actor} was dropped: {wrong}")
-            self._in_a_row += 1
-            if self._in_a_row == REJECTED:
-                raise LabError(f"{REJECTED} batches in a row were unusable; the last: {wrong}.")
+            self._reject(actor, wrong)
             return
         self._in_a_row = 0
         self.fetching.append(sampled.fetching)
         self.queue.put(Batch(actor, sampled.version, sampled.arrays))
 
-    def _count_attempt(self, actor: int, what: str, reason: str) -> None:
+    def _reject(self, actor: int, wrong: str) -> None:
+        self.rejected[actor] += 1
+        if (actor, wrong) not in self._named:  # each is counted, the first of a kind is shown
+            self._named.add((actor, wrong))
+            self._say(f"a batch of actor {actor} was dropped: {wrong}")
+        self._in_a_row += 1
+        if self._in_a_row == REJECTED:
+            raise LabError(f"{REJECTED} batches in a row were unusable; the last: {wrong}.")
+
+    def _start_again(self, actor: int, reason: str) -> None:
+        """Start an actor that died in a new process."""
+        self._forget(actor)
+        there = {node.id for node in self._cluster.nodes(afresh=True)}
+        # Ray may start an actor on a node that it does not know to be lost, where it never runs.
+        # Were that an attempt, the loss of one node would use up two of them or all.
+        if actor not in self._warm and self._nodes[actor] - there:
+            self._count_restart(actor, "died", "a node was lost while it started", attempts=0)
+        else:
+            self._count_restart(actor, "died", reason)
+        self._kill(actor)  # it may be cut off rather than dead
+        self._start(actor)
+
+    def _forget(self, actor: int) -> None:
+        """Its other calls, which fail with it."""
+        calls = [call for call, whose in self._under_way.items() if whose == actor]
+        for call in calls:
+            del self._under_way[call]
+
+    def _count_restart(self, actor: int, what: str, reason: str, attempts: int = 1) -> None:
         self.restarts[actor] += 1
-        self._attempts[actor] += 1
-        if self._attempts[actor] == ATTEMPTS:
+        self._attempts[actor] += attempts
+        if attempts and self._attempts[actor] == ATTEMPTS:
             often = f"{ATTEMPTS} times in a row without a batch"
             raise LabError(f"actor {actor} {what} {often}: {reason}.")
         self._say(f"actor {actor} {what} and was started again: {reason}")

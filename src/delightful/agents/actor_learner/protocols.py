@@ -42,7 +42,10 @@ class Learner(Protocol):
         """The arrays of a batch, by name: a batch that is not like this is dropped and counted."""
 
     def parameters(self) -> Arrays:
-        """The newest parameters, as actors need them."""
+        """The newest parameters, as actors need them.
+
+        They are copied once per version, so `update` may change these arrays in place.
+        """
 
     def update(self, batches: Sequence[Arrays]) -> dict[str, float]:
         """Take one gradient step.

@@ -18,11 +18,20 @@ class Batch(NamedTuple):
     arrays: Arrays
 
 
+def counter(actors: int) -> Counter[int]:
+    """A count of 0 for each actor, for two threads.
+
+    One counts while the other reads, so all actors are in it from the start: Python refuses to go
+    through a counter that gets another key meanwhile.
+    """
+    return Counter(dict.fromkeys(range(actors), 0))
+
+
 class BatchQueue:
     """First in, first out, for two threads; when it is full, the oldest batch is dropped."""
 
-    def __init__(self, bound: int) -> None:
-        self.dropped: Counter[int] = Counter()  # by actor
+    def __init__(self, bound: int, actors: int) -> None:
+        self.dropped = counter(actors)
         self._bound = bound
         self._waiting: deque[Batch] = deque()
         self._changed = threading.Condition()
@@ -66,6 +75,15 @@ def problem(layout: Mapping[str, Spec], arrays: Arrays) -> str:
             return f"{name} has shape {array.shape}, not {wanted}"
         if array.dtype != np.dtype(spec.dtype):
             return f"{name} has dtype {array.dtype}, not {np.dtype(spec.dtype)}"
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
+        if not _finite(array):
             return f"{name} has NaN or infinite values"
     return ""
+
+
+def _finite(array: np.ndarray) -> bool:
+    if array.dtype.kind not in "fcV":
+        return True
+    try:
+        return bool(np.isfinite(array).all())  # of kind V too, which bfloat16 is
+    except TypeError:  # structured
+        return True

@@ -111,22 +111,21 @@ def train(
     if calls:
         say(f"going on after step {loop.result.step:,}")
     with connected(address, cores()) as cluster:
-        there = _cores_of(cluster, config, say)
-        with Actors(make_actor, learner.layout, config, seed, there, say) as actors:
+        _check(cluster, config, say)
+        with Actors(make_actor, learner.layout, config, seed, cluster, say) as actors:
             actors.calls = calls or actors.calls
             loop.run(actors)
     return loop.result
 
 
-def _cores_of(cluster: Cluster, config: ActorLearnerConfig, say: Callable[[str], None]) -> int:
-    """The cores that actors share, after a check of every node."""
+def _check(cluster: Cluster, config: ActorLearnerConfig, say: Callable[[str], None]) -> None:
+    """Check every node, and that there are cores for actors to share."""
     check(cluster, expected(("python", "delightful")))
     found = cluster.cores()
     if not found:  # they ask for a share of what there is, which adds no node
         raise LabError("the Ray cluster has no cores yet: add a node, since actors start at once.")
     if config.actors > found:
         say(f"{config.actors} actors on {found} cores: they take turns")
-    return found
 
 
 class _Loop:
@@ -143,6 +142,7 @@ class _Loop:
         self._learner, self._config = learner, config
         self._checkpoint, self._watch = checkpoint, watch
         self._before = Result(0, Staleness(0))  # the counts that a checkpoint held
+        self._early: Counter[int] = Counter()  # dropped during the first step, which compiles
         # The versions that actors may not have yet, because of the lag, and the one they have.
         self._held: deque[tuple[int, Arrays]] = deque(maxlen=config.lag + 1)
 
@@ -150,7 +150,7 @@ class _Loop:
         """Go on from the checkpoint, if there is one; the number of calls to each actor so far."""
         stored = self._checkpoint.read() if self._checkpoint else None
         if stored is None:
-            self._held.append((0, self._learner.parameters()))
+            self._held.append((0, self._parameters()))
             return None
         arrays, facts = stored
         self._learner.restore(_inside(arrays, "learner"))
@@ -178,7 +178,7 @@ class _Loop:
             if started is None:  # processes have been started and programs compiled
                 started = time.monotonic()
                 self.result.idle = 0.0
-                actors.queue.dropped.clear()
+                self._early = Counter(actors.queue.dropped)
             else:
                 self.result.steps += 1
                 self.result.seconds = time.monotonic() - started
@@ -188,8 +188,8 @@ class _Loop:
                 written = time.monotonic()
         self._count(actors)
         if actors.fetching:
-            self.result.publishing = float(np.median(actors.publishing))
-            self.result.fetching = float(np.median(actors.fetching))
+            self.result.publishing = float(np.median(list(actors.publishing)))
+            self.result.fetching = float(np.median(list(actors.fetching)))
         self._write(actors)
 
     def _batches(self, actors: Actors) -> list[Batch] | None:
@@ -216,10 +216,15 @@ class _Loop:
         for name, value in measured.items():
             if not math.isfinite(value):
                 raise BrokenRunError(f"learning diverged: {name} is {value}.")
+        parameters = self._parameters()
+        for name, array in parameters.items():
+            # Not published, and not in a checkpoint: the run goes on from the last one.
+            if not np.isfinite(array).all():
+                raise BrokenRunError(f"learning diverged: {name} has NaN or infinite values.")
         for batch, age in zip(batches, ages, strict=True):
             self.result.staleness.add(batch.actor, age)
         self.result.step += 1
-        self._held.append((self.result.step, self._learner.parameters()))
+        self._held.append((self.result.step, parameters))
         actors.publish(*self._held[0])
         by_actor: dict[str, list[int]] = {}
         for batch, age in zip(batches, ages, strict=True):
@@ -232,6 +237,13 @@ class _Loop:
             **{name: float(np.mean(by_actor[name])) for name in sorted(by_actor)},
         }
 
+    def _parameters(self) -> Arrays:
+        """A copy of the learner's parameters, of which this version consists for good.
+
+        They are sent later, and with a lag by versions: a learner may update its arrays in place.
+        """
+        return {name: np.array(array) for name, array in self._learner.parameters().items()}
+
     def _report(self, actors: Actors, record: Record | None) -> bool:
         self._count(actors)
         counts = self.result.dropped, self.result.rejected, self.result.restarts
@@ -241,7 +253,8 @@ class _Loop:
         """Bring the result's counts up to date: those of the checkpoint, and those since."""
         before, result = self._before, self.result
         nothing: Counter[int] = Counter()
-        result.dropped = before.dropped + (actors.queue.dropped if actors else nothing)
+        dropped = actors.queue.dropped - self._early if actors else nothing
+        result.dropped = before.dropped + dropped
         result.rejected = before.rejected + (actors.rejected if actors else nothing)
         result.restarts = before.restarts + (actors.restarts if actors else nothing)
 

@@ -1,0 +1,98 @@
+"""The Ray actor around a user's actor, and what its calls return.
+
+An actor that raises sends what it raised, and is made anew in its process. Only one whose process
+has died costs a new process: Ray has been seen to block while it handled an actor's failure.
+
+Nothing here compares clocks of two processes: what an actor times, it times by itself.
+"""
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from delightful.agents.actor_learner.protocols import Actor, Arrays
+from delightful.lab.compiling import use_threads
+from delightful.lab.errors import LabError
+
+BEHIND_THE_LEARNER = 5  # niceness: ten actors on its machine must not take the learner's core
+
+
+class Here(NamedTuple):
+    """The first answer: the actor has its process, and so its cores."""
+
+
+class Warm(NamedTuple):
+    """The actor was made and has sampled once."""
+
+
+class Sampled(NamedTuple):
+    """What an actor returns."""
+
+    version: int
+    arrays: Arrays
+    fetching: float  # seconds until it had the parameters
+
+
+class Failed(NamedTuple):
+    """What a user's actor raised."""
+
+    error: str
+    final: bool  # a LabError: a sentence for the user, which ends the run
+
+
+class Worker:
+    """The Ray actor around a user's actor."""
+
+    def __init__(self, made: Sequence[Any], speed: float) -> None:
+        import ray
+
+        with contextlib.suppress(OSError):
+            os.nice(BEHIND_THE_LEARNER)
+        use_threads(1)  # before jax is first imported, which `make` may do
+        self._make: Callable[[], Actor] = ray.get(made[0])
+        self._speed = speed
+
+    def here(self) -> Here:
+        """Answer as soon as there is a process: making the actor may take long."""
+        return Here()
+
+    def warm(self, parameters: Sequence[Any]) -> Warm | Failed:
+        """Make the actor and sample once for nothing: compiling would make a first batch stale."""
+        import ray
+
+        self._version = -1
+        self._parameters: Arrays = {}
+        try:
+            self._actor = self._make()
+            self._actor.sample(ray.get(parameters[0]), np.random.default_rng(0))
+        except Exception as error:
+            return _failed(error)
+        return Warm()
+
+    def sample(
+        self, numbers: Sequence[int], version: int, parameters: Sequence[Any]
+    ) -> Sampled | Failed:
+        """Sample one batch with the parameters of this version, and slow down if told so."""
+        import ray
+
+        start = time.perf_counter()
+        if version != self._version:
+            self._version, self._parameters = version, ray.get(parameters[0])
+        fetched = time.perf_counter()
+        try:
+            arrays = self._actor.sample(self._parameters, np.random.default_rng(numbers))
+        except Exception as error:
+            return _failed(error)
+        if isinstance(arrays, Mapping):  # else the learner's side says what is wrong
+            arrays = {name: np.asarray(array) for name, array in arrays.items()}
+        time.sleep((1 / self._speed - 1) * (time.perf_counter() - start))
+        return Sampled(version, arrays, fetched - start)
+
+
+def _failed(error: Exception) -> Failed:
+    final = isinstance(error, LabError)
+    return Failed(str(error) if final else repr(error), final)
