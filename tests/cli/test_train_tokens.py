@@ -24,6 +24,7 @@ SMALL += ["--set=feedforward=8", "--set=prompts=4", "--set=samples=3", "--actors
     [
         ("tokens:copy --actors 0", "actors must be at least 1, got 0."),
         ("tokens:copy --queue 0", "queue must be at least 1, got 0."),
+        ("tokens:copy --in-flight 0", "in_flight must be at least 1, got 0."),
         ("tokens:copy --actor-lag -1", "lag must be at least 0, got -1."),
         ("tokens:copy --slow-actor 3", "--slow-actor must read ACTOR=SPEED"),
         ("tokens:copy --slow-actor 10=0.5", "a slow actor must be one of 0 to 9, got 10."),

@@ -144,6 +144,7 @@ def configured(options: Namespace) -> tuple[TokensConfig, ActorLearnerConfig]:
             steps=steps,
             batches=config.prompts,
             queue=config.prompts if options.queue is None else options.queue,
+            in_flight=1 if options.in_flight is None else options.in_flight,
             lag=options.actor_lag or 0,
             slow=tuple(map(slow_actor, options.slow_actor)),
         )

@@ -45,6 +45,13 @@ def test_it_acts_as_the_network_does(small, weights, path):
         policy.config = small
 
 
+def test_a_file_from_before_a_field_existed_has_the_value_of_then(path):
+    arrays, metadata = from_bytes(path.read_bytes())
+    del metadata["config"]["reading"]
+    path.write_bytes(to_bytes(arrays, metadata))
+    assert load_policy(path).config.reading == "fresh"
+
+
 def test_parts_of_an_observation_are_joined_by_name(path):
     policy = load_policy(path)
     parts = {"b": np.array([[0.5]]), "a": 0.25}

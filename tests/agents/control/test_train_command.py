@@ -183,7 +183,14 @@ def test_ctrl_c_ends_a_sweep_in_the_middle_of_a_long_run(tmp_path, environment):
         (["cheetah:run", "--steps", "0"], "--steps must be at least 1, got 0."),
         (["cheetah:run", "--seed", "-1"], "--seed must be at least 0 and below 2**31, got -1."),
         (["cheetah:run", "--method", "sac"], "method must be one of"),
-        (["cheetah:run", "--set", "draws=2"], "draws must be even and at least 4"),
+        (
+            ["cheetah:run", "--set", "draws=2"],
+            "draws must be even and, with reading fresh,",
+        ),
+        (
+            ["cheetah:run", "--set", "reading=old"],
+            "reading must be one of replayed, fresh",
+        ),
         (["cheetah:run", "--steps", "4000"], "steps must be more than random_steps"),
         (["cheetah:run", "--set", "kl"], "--set must read FIELD=VALUE"),
         (["gym:misbehaving:Discrete-v0"], "Discrete actions"),

@@ -9,6 +9,7 @@ CHUNK = 91  # steps that actors collect at a time; a suite's episode and its res
 EVALUATED_EVERY = 10_000  # environment steps, by `delightful train`
 VERSION = 2  # of the program: raise it when the numbers of a run change
 SURPRISALS = ("density", "mode")
+LEAST_DRAWS = {"replayed": 2, "fresh": 4}  # a single pair has no gradient of the deviation
 LEAST_WEIGHT = 0.05  # bounds how far small score weights are scaled up
 
 
@@ -29,6 +30,12 @@ class ControlConfig:
     target_period: int = stated(100, "target networks are updated every 100 learner steps")
     reward_decay: float = stated(0.999, "an exponential moving average (decay 0.999), all methods")
     max_surprisal: float = stated(10.0, "we clip surprisal to [−10, 10] (Algorithm 2); DG's own")
+    reading: str = chosen(
+        "fresh",
+        "the actor's update scores actions sampled from the policy at replayed states, valued by "
+        "the critic; or replayed: the replayed actions, as Algorithm 2 loops over a batch of A_t",
+        before="fresh",
+    )
     max_ratio: float = chosen(
         3.0,
         "PPO's dual clip (Ye et al. 2020): for samples of the current policy, the ratio to the "
@@ -81,8 +88,11 @@ class ControlConfig:
         check_name(self.task)
         at_least(1, self, "actors", "width", "target_period", "length", "every")
         at_least(1, self, "records", "episodes")
-        rule = "draws must be even and at least 4: a single pair gives no gradient of the deviation"
-        require(self.draws >= 4 and self.draws % 2 == 0, rule, self.draws)
+        known = self.reading in LEAST_DRAWS
+        require(known, f"reading must be one of {', '.join(LEAST_DRAWS)}", self.reading)
+        least = LEAST_DRAWS[self.reading]
+        rule = f"draws must be even and, with reading {self.reading}, at least {least}"
+        require(self.draws >= least and self.draws % 2 == 0, rule, self.draws)
         split = self.batch >= 1 and self.batch % self.length == 0
         require(split, "length must divide batch", f"{self.length}, {self.batch}")
         for name in ("learning_rate", "max_surprisal", "max_ratio"):
@@ -92,9 +102,9 @@ class ControlConfig:
             require(0 <= value <= 1, f"{name} must lie between 0 and 1", value)
         require(0 <= self.discount < 1, "discount must be at least 0 and below 1", self.discount)
         at_least(0, self, "kl", "kl_deviation")
-        least, initial, most = self.least_deviation, self.deviation, self.most_deviation
+        low, initial, most = self.least_deviation, self.deviation, self.most_deviation
         rule = "least_deviation, deviation and most_deviation must rise, from above 0"
-        require(0 < least < initial < most, rule, f"{least}, {initial}, {most}")
+        require(0 < low < initial < most, rule, f"{low}, {initial}, {most}")
         known = self.surprisal in SURPRISALS
         require(known, f"surprisal must be one of {', '.join(SURPRISALS)}", self.surprisal)
         divides = self.steps >= 1 and self.steps % self.records == 0

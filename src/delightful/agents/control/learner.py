@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from delightful.agents import adam
-from delightful.agents.control import losses, networks, replay
+from delightful.agents.control import losses, networks, readings, replay
 from delightful.agents.control.config import ControlConfig
 from delightful.agents.control.gaussian import Weights, policy
 from delightful.lab.compiling import separate
@@ -98,7 +98,7 @@ def step(
     rewards = losses.update_statistics(config, learner.rewards, transitions, learner.steps)
     observation = transitions.observation
     current, backward = jax.vjp(lambda actor: policy(config, actor, observation), learner.actor)
-    samples = losses.sample_actions(config, learner.target_critic, observation, current, sampling)
+    samples = readings.sample_actions(config, learner.target_critic, observation, current, sampling)
 
     values, trace = losses.retrace_targets(
         config, learner.target_critic, rewards, transitions, current, samples
@@ -109,8 +109,9 @@ def step(
     )
 
     target_policy = policy(config, learner.target_actor, observation[:-1])
+    scored = readings.READINGS[config.reading](transitions, samples, values, target_policy)
     along, seen = jax.grad(partial(losses.actor_loss, config, options), has_aux=True)(
-        current, target_policy, transitions, samples
+        current, target_policy, transitions, scored
     )
     (actor, actor_optimiser), actor_skipped = _descend(
         config, learner.actor, backward(along)[0], learner.actor_optimiser

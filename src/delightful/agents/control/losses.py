@@ -1,8 +1,4 @@
-"""The losses of the actor, with any method's score weight, and of the critic, with Retrace.
-
-At every replayed state, actions are sampled from the current policy and valued by the target
-critic: our reading of the paper's 'on-policy score terms without importance ratios'.
-"""
+"""The losses of the actor, with any method's score weight, and of the critic, with Retrace."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -13,6 +9,7 @@ import jax.numpy as jnp
 from delightful.agents.control import networks
 from delightful.agents.control.config import LEAST_WEIGHT, ControlConfig
 from delightful.agents.control.gaussian import Gaussian, Weights, divergence
+from delightful.agents.control.readings import Samples, Scored
 from delightful.agents.control.rollout import Transitions
 from delightful.gate import gate
 from delightful.losses import policy_loss
@@ -23,64 +20,36 @@ PPO_CLIP = METHODS["ppo"].defaults["clip"]
 LEAST_SCALE = 1e-2  # bounds how far a first, rare reward is scaled up
 
 
-class Samples(NamedTuple):
-    """Actions sampled from the current policy at replayed states, and their target values."""
-
-    action: jax.Array  # (time, sequences, samples, dimensions)
-    q: jax.Array
-
-
-def sample_actions(
-    config: ControlConfig,
-    target_critic: Weights,
-    observation: jax.Array,
-    policy: Gaussian,
-    key: jax.Array,
-) -> Samples:
-    """Sample actions a ~ π(·|s) at every replayed state, in antithetic pairs mean ± noise.
-
-    The same samples serve Retrace, for E_π Q, and the actor, for its advantages: valuing them is
-    most of what a learner step costs. Over a pair the score of the mean sums to 0, so a weight
-    that a method gives to all samples alike, as most of MPO's, adds no variance.
-    """
-    steps, sequences, actions = policy.mean.shape
-    half = jax.random.normal(key, (steps, sequences, config.draws // 2, actions))
-    noise = jnp.concatenate([half, -half], axis=2)
-    action = policy.mean[:, :, None] + policy.deviation[:, :, None] * noise
-    return Samples(action, networks.value(target_critic, observation, action))
-
-
 def actor_loss(
     config: ControlConfig,
     options: Mapping[str, Any],
     policy: Gaussian,
     target_policy: Gaussian,
     transitions: Transitions,
-    samples: Samples,
+    scored: Scored,
 ) -> tuple[jax.Array, dict[str, jax.Array]]:
     """policy_loss / weight_scale + kl·KL_mean + kl_deviation·KL_deviation, to the target policy.
 
-    Also returns diagnostics. The target policy comes without the last state, which is Retrace's.
+    Also returns diagnostics. The target policy and the scored actions come without the last state,
+    which is Retrace's.
     """
     policy = Gaussian(*(x[:-1] for x in policy))
-    action, q = samples.action[:-1], samples.q[:-1]
-    advantage = q - jnp.mean(q, axis=-1, keepdims=True)
-    log_prob, old_log_prob = policy.log_prob(action), target_policy.log_prob(action)
+    log_prob = policy.log_prob(scored.action)
     mode = policy.log_prob(policy.mean)[:, :, None] + jnp.zeros_like(log_prob)
     batch = {
         "log_prob": log_prob,
-        "advantage": advantage,
+        "advantage": scored.advantage,
         "method": config.method,
         "mask": transitions.valid[:-1, :, None] + jnp.zeros_like(log_prob),
-        "old_log_prob": old_log_prob,
+        "old_log_prob": scored.old_log_prob,
         "mode_log_prob": jax.lax.stop_gradient(mode) if config.surprisal == "mode" else None,
-        "axis": 2,
+        "axis": scored.axis,
         **options,
     }
-    scale = weight_scale(score_weight(**batch))
+    scale = weight_scale(score_weight(**batch), scored.axis)
     moved, changed = map(jnp.mean, divergence(target_policy, policy))
-    ratio = jnp.exp(log_prob - old_log_prob)
-    seen = gate_diagnostics(config, log_prob, mode, advantage) | {
+    ratio = jnp.exp(log_prob - scored.old_log_prob)
+    seen = gate_diagnostics(config, log_prob, mode, scored.advantage) | {
         "weight": scale,
         "clipped": jnp.mean(jnp.abs(ratio - 1) > PPO_CLIP),
         "deviation": jnp.mean(policy.deviation),
@@ -91,14 +60,16 @@ def actor_loss(
     return loss, seen
 
 
-def weight_scale(weight: jax.Array) -> jax.Array:
-    """Root mean square of score weights about their mean at each state, at least LEAST_WEIGHT.
+def weight_scale(weight: jax.Array, axis: int | None) -> jax.Array:
+    """Root mean square of score weights, at least LEAST_WEIGHT.
 
     Dividing by it makes the KL regulariser equally strong for all methods: DG's gate halves the
-    weights, and against the same KL term DG would take half of PG's steps.
+    weights, and against the same KL term DG would take half of PG's steps. Among several actions of
+    one state, along `axis`, a common weight has no effect: there it is that about their mean.
     """
-    centred = weight - jnp.mean(weight, axis=-1, keepdims=True)
-    return jnp.maximum(jnp.sqrt(jnp.mean(centred**2)), LEAST_WEIGHT)
+    if axis is not None:
+        weight = weight - jnp.mean(weight, axis=axis, keepdims=True)
+    return jnp.maximum(jnp.sqrt(jnp.mean(weight**2)), LEAST_WEIGHT)
 
 
 def gate_diagnostics(

@@ -114,7 +114,10 @@ def load_policy(path: Path | str) -> Policy:
 
 def _config(values: Any) -> ControlConfig:
     kinds = {field.name: type(field.default) for field in fields(ControlConfig)}
-    values = values if isinstance(values, dict) else {}
+    older = {
+        f.name: f.metadata["before"] for f in fields(ControlConfig) if f.metadata.get("before")
+    }
+    values = older | values if isinstance(values, dict) else {}
     odd = values.keys() ^ kinds.keys()
     odd |= {name for name in values.keys() - odd if not _is(kinds[name], values[name])}
     if odd:

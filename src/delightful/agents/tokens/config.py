@@ -51,14 +51,14 @@ class TokensConfig:
         "fixed: every actor is D updates old; uniform: for each actor and batch uniform over the "
         "last D + 1 updates; batch: the same, with one age for all actors of a batch, as in the "
         "author's code",
-        added=True,
+        before="fixed",
     )
     width: int = stated(64, "d_model = 64")
     layers: int = stated(2, "2 layers; the author's code has 3")
     heads: int = stated(2, "2 attention heads; the author's code has 4")
     feedforward: int = chosen(128, "hidden units of a feed-forward block, as in the author's code")
     final_norm: bool = chosen(
-        True, "LayerNorm before the logits; the author's code has none", added=True
+        True, "LayerNorm before the logits; the author's code has none", before=True
     )
     steps: int = stated(
         1000, "K = 1,000 'episodes', which the author's code reads as batches of 100 episodes"
