@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from delightful.lab.quantities import Mean, Ratio, jackknife
@@ -90,6 +90,29 @@ def test_fiellers_interval_holds_the_ratios_that_students_does_not_refute(pairs,
 
 def test_a_ratio_to_what_may_be_zero_is_unbounded():
     assert fieller([1.0, 1.1, 0.9], [0.1, -0.1, 0.2]).high == math.inf
+
+
+positives = st.floats(0, 1e3)
+
+
+@given(st.lists(st.tuples(positives, positives), min_size=2, max_size=20), st.floats(0, 1e3))
+@example([(1.0, 5e-324), (1.0, 5e-324)], 0.0)  # a mean that overflows what it divides
+def test_of_positive_means_a_ratio_holds_what_students_interval_does_not_refute(pairs, r):
+    a, b = np.array(pairs).T
+    found, rest = fieller(a, b, positive=True), t_interval(a - r * b)
+    if found.high < math.inf:
+        assert found == fieller(a, b)
+    elif r < found.low - 1e-3 * (1 + r):
+        assert rest.low > -1e-6
+
+
+def test_a_positive_ratio_to_what_may_be_zero_has_a_low_end():
+    found = fieller([9.0, 10.0, 11.0], [0.0, 0.0, 1.0], positive=True)
+    assert found.value == pytest.approx(30)
+    assert 2 < found.low < 30
+    assert found.high == math.inf
+    assert fieller([1.0, 2.0], [0.0, 0.0], positive=True).value == math.inf
+    assert fieller([-1.0, 1.0], [0.0, 0.5], positive=True).low == 0
 
 
 def test_one_run_has_a_value_and_no_interval():

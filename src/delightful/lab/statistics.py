@@ -57,7 +57,9 @@ def t_interval(x: ArrayLike, confidence: float = 0.95) -> Estimate:
     return Estimate(centre, centre - half, centre + half)
 
 
-def fieller(a: ArrayLike, b: ArrayLike, confidence: float = 0.95) -> Estimate:
+def fieller(
+    a: ArrayLike, b: ArrayLike, confidence: float = 0.95, *, positive: bool = False
+) -> Estimate:
     """mean(a)/mean(b) of runs that share their seeds, with Fieller's interval.
 
     It holds every r for which Student's interval of a − r·b holds 0, so it is right for normal
@@ -67,25 +69,38 @@ def fieller(a: ArrayLike, b: ArrayLike, confidence: float = 0.95) -> Estimate:
         a: one score per run.
         b: the same, of the runs with the same seeds.
         confidence: that the interval holds the true ratio.
+        positive: whether neither mean can be below 0, as of returns and errors.
 
     Returns:
-        The ratio; its bounds are infinite where mean(b) is not clearly other than 0, and NaN for
-        one run.
+        The ratio; bounds are infinite where mean(b) is not clearly other than 0, but for the lower
+        one of positive means, and NaN for one run.
     """
     above, below = _finite("a", a), _finite("b", b)
     if above.shape != below.shape or above.ndim != 1:
         raise ValueError(f"a and b must be equally long, got {above.shape} and {below.shape}")
     n, top, base = above.size, float(np.mean(above)), float(np.mean(below))
-    ratio = top / base if base else math.nan
+    ratio = top / base if base else math.inf if positive and top > 0 else math.nan
     if n == 1:
         return Estimate(ratio, math.nan, math.nan)
-    (aa, ab), (_, bb) = np.cov(above, below) * float(_quantile(n, confidence)) ** 2 / n
+    spread = np.cov(above, below) * float(_quantile(n, confidence)) ** 2 / n
+    (aa, ab), (_, bb) = spread.tolist()
     # Roots of (base² − bb)·r² − 2(top·base − ab)·r + (top² − aa) = 0, between which r is held.
-    lead, middle, last = base**2 - bb, top * base - ab, top**2 - aa
+    lead, middle, last = base * base - bb, top * base - ab, top * top - aa
     if lead <= 0:
-        return Estimate(ratio, -math.inf, math.inf)
-    root = math.sqrt(max(0.0, middle**2 - lead * last))
-    return Estimate(ratio, float((middle - root) / lead), float((middle + root) / lead))
+        low = _least_ratio(lead, middle, last) if positive else -math.inf
+        return Estimate(ratio, low, math.inf)
+    root = math.sqrt(max(0.0, middle * middle - lead * last))
+    return Estimate(ratio, (middle - root) / lead, (middle + root) / lead)
+
+
+def _least_ratio(lead: float, middle: float, last: float) -> float:
+    """The least r ≥ 0 with lead·r² − 2·middle·r + last ≤ 0, where lead is not positive."""
+    if last <= 0:
+        return 0.0
+    root = math.sqrt(middle * middle - lead * last)  # the roots have opposite signs
+    if middle > 0:
+        return last / (middle + root)
+    return (middle - root) / lead if lead < 0 else math.inf
 
 
 def bootstrap(
