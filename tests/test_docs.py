@@ -26,7 +26,7 @@ RESULTS = ROOT / "docs" / "results"
 
 
 def test_pages_hold_the_results_as_produced() -> None:
-    for path, text in runpy.run_path(str(ROOT / "docs" / "refresh.py"))["pages"]().items():
+    for path, text in runpy.run_path(str(ROOT / "docs" / "refresh"))["pages"]().items():
         assert path.read_text("utf-8") == text, path
 
 

@@ -126,8 +126,8 @@ def test_seeds_go_to_the_open_claims_the_cheapest_first(store):
     assert {d.verdict for d in decisions} == {"inconclusive", "not run"}
     cells = next_cells(decisions, store, always)
     names = list(dict.fromkeys(cell.program.name for cell in cells))
-    assert names in (["cheap", "dear"], [])
-    assert all(cell.first_seed >= 4 for cell in cells)
+    assert names in (["cheap", "appendix", "dear"], [])  # that of the appendix is not run
+    assert all(cell.first_seed >= 4 for cell in cells if cell.program.name != "appendix")
     assert all(cell.seeds == 2 for cell in cells)  # whole blocks, which later looks use too
 
 

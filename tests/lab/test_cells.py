@@ -253,7 +253,7 @@ def test_a_config_cannot_be_changed_in_place() -> None:
 @dataclass(frozen=True)
 class Grown:
     size: int = stated(1, "stated")
-    kind: str = chosen("plain", "a reason", added=True)
+    kind: str = chosen("plain", "a reason", before="plain")
 
     def check(self) -> None:
         pass

@@ -182,6 +182,20 @@ def test_within_a_budget_progress_is_what_is_spent_of_it(
         assert update() == line
 
 
+def test_a_budget_says_when_its_first_aim_is_reached_if_that_is_within_it(
+    tmp_path: Path, clock: list[float]
+) -> None:
+    budget, outlook = Budget("10m"), Outlook(CELLS, Store(tmp_path), 2, 200.0)
+    budget.aim = "every figure"
+    clock[0] = 100.0
+    outlook.finished |= {cell.id for cell in CELLS[:2]}
+    console = progress.Console(file=io.StringIO())
+    with progress._progress_bar(outlook, console, budget, LocalRunner(2)) as update:
+        assert "0 cells finished, every figure in about 2 min, 8 min of 10 min" in update()
+        clock[0] = 560.0
+        assert "every figure" not in update()
+
+
 @pytest.mark.parametrize(("text", "of_all"), [("10m", False), ("none", True)])
 def test_a_run_within_a_budget_speaks_of_no_total(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, of_all: bool

@@ -57,6 +57,14 @@ def test_it_holds_the_true_greatest_at_least_as_often_as_it_says(truth, seeds):
     assert hits / draws >= 0.95 - 2 * math.sqrt(0.05 * 0.95 / draws)
 
 
+def test_of_positive_ratios_the_least_has_a_low_end_too():
+    """Even where the denominators may be 0, as the returns of what has learned nothing."""
+    some = Ratio(np.array([9.0, 10.0, 11.0]), np.array([0.0, 0.0, 1.0]), positive=True)
+    found = Least([some, some]).estimate(0.95)
+    assert (found.low, found.high) == (some.estimate(0.95).low, math.inf)
+    assert found.low > 2
+
+
 def test_ratios_are_compared_too():
     ones = np.array([1.0, 1.1, 0.9])
     ratios = [Ratio(2 * ones, ones), Ratio(3 * ones, ones)]

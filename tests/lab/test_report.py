@@ -12,6 +12,7 @@ from sample_report import (
     CLAIMS,
     DECISIONS,
     DESKTOP,
+    EXPERIMENTS,
     FIGURES,
     NAMES,
     PHONE,
@@ -28,7 +29,7 @@ from delightful.lab.config import choices
 from delightful.lab.decisions import decide_all, shown
 from delightful.lab.findings import finding
 from delightful.lab.report import write_report
-from delightful.lab.report.claims import FIRST_ROWS
+from delightful.lab.report.outcomes import FIRST_ROWS
 from delightful.lab.store import Store
 from delightful.lab.verdicts import VERDICTS, confidence_of
 from delightful.paper.contexts import EXPERIMENT as CONTEXTS
@@ -96,11 +97,10 @@ def test_the_bars_and_the_legend_count_the_verdicts(page):
         assert row.locator(".chip").inner_text() == verdict
         assert row.locator("b").inner_text() == str(counts[verdict])
         assert meaning in row.inner_text()
-    label = page.locator("#section-alpha > .bar").get_attribute("aria-label")
+    bar = "#section-alpha > [data-total] > .bar"
+    label = page.locator(bar).get_attribute("aria-label")
     assert label == "2 reproduced, 1 partly, 1 not reproduced, 1 not run"
-    widths = page.eval_on_selector_all(
-        "#section-alpha > .bar span", "all => all.map(s => s.offsetWidth)"
-    )
+    widths = page.eval_on_selector_all(f"{bar} span", "all => all.map(s => s.offsetWidth)")
     assert widths[0] > 1.8 * widths[1]
 
 
@@ -115,43 +115,75 @@ def test_what_is_not_run_is_folded_away_with_its_reason_and_command(page):
     assert check == "delightful claims alpha/absent --scale quick"
 
 
-def test_a_claim_that_is_exact_and_reproduced_is_one_line_that_opens(page):
+def test_what_was_found_leaves_out_claims_that_were_not_run_and_counts_them(page):
+    first, second, _ = page.locator(".card").all()
+    assert page.locator(".card li[data-verdict='not run']").count() == 0
+    assert first.locator(".lacking").inner_text() == "1 claim not run."
+    assert first.locator(".lacking a").get_attribute("href") == "#absent-alpha"
+    assert second.locator(".lacking").inner_text() == (
+        "1 claim not run. The reading that stands for the paper has not been run, but another has "
+        "(per episode): beta/half-run."
+    )
+    links = [a.get_attribute("href") for a in second.locator(".lacking a").all()]
+    assert links == ["#section-beta", "#beta/half-run"]
+    words = "The reading that stands for the paper has not been run; another has."
+    assert words in page.locator('[id="beta/half-run"]').inner_text()
+    assert words not in page.locator('[id="beta/two-ways"]').inner_text()
+
+
+def test_sentences_are_of_the_source_that_the_section_names(tmp_path, open_page):
+    elsewhere = [dataclasses.replace(EXPERIMENTS[0], source="arXiv 1"), EXPERIMENTS[1]]
+    page = open_page(path=write_report(tmp_path, elsewhere, DECISIONS, []))
+    first, second = page.locator(".card").all()
+    assert first.locator(".findings .dim").all_inner_texts() == ["arXiv 1: A < B & all."]
+    assert "The paper: It depends" in second.locator(".findings").inner_text()
+
+
+def test_a_claim_that_is_reproduced_is_one_line_with_its_value_that_opens(page):
     exact = page.locator('[id="alpha/exact"]')
     assert exact.bounding_box()["height"] < 50
-    assert exact.inner_text().split("\n") == ["reproduced It is exact."]
+    assert exact.inner_text().split("\n") == ["reproduced", "It is exact.", "0.25"]
+    faster = page.locator('[id="alpha/faster"]')
+    assert faster.inner_text().split("\n") == ["reproduced", "A < B & all.", "1.5 [1.47, 1.53]"]
     assert not exact.get_by_text("Rule:").is_visible()
     exact.locator("summary").click()
-    assert "0.25" in exact.inner_text()
     assert "Rule: error, A − B: above 0" in exact.inner_text()
     assert "delightful claims alpha/exact" in exact.inner_text()
 
 
 def test_a_reading_that_was_not_run_is_one_line_with_its_reason_and_command(page):
     half = page.locator('[id="beta/half-run"]')
-    line = half.locator(".lacking")
-    assert line.count() == 1
-    assert line.inner_text().startswith("per step: not run the queue is full")
+    line, other = half.locator(".reading").all()
+    words = ["per step", "stands for the paper", "not run", "the queue is full", "–"]
+    assert line.inner_text().split("\n") == words
+    assert line.bounding_box()["height"] < 80
+    line.locator("summary").click()
     run, check = line.locator("code").inner_text().split(" && ")
     assert run == "delightful run beta/training --scale quick"
     assert check == "delightful claims beta/half-run --scale quick"
-    assert line.bounding_box()["height"] < 80
-    (other,) = half.locator(".reading").all()
     assert "per episode" in other.inner_text()
     assert other.locator(".chip").inner_text() == "reproduced"
 
 
 @pytest.mark.parametrize("width", [DESKTOP, PHONE])
-def test_the_reading_that_stands_for_the_paper_is_open_and_others_open_on_a_click(open_page, width):
+def test_readings_are_side_by_side_and_open_on_a_click(open_page, width):
     page = open_page(width=width)
     one, other = page.locator('[id="beta/two-ways"] .reading').all()
-    assert one.locator(".plot").is_visible()
-    assert not other.locator(".plot").is_visible()
-    assert DECISIONS[6].text in other.inner_text()
+    for reading, decision in ((one, DECISIONS[5]), (other, DECISIONS[6])):
+        assert shown(decision.outcomes[0], 3) in reading.inner_text()
+        assert "12" in reading.locator(".seeds").inner_text()
+        assert not reading.locator(".plot").is_visible()
+    assert page.locator('[id="beta/two-ways"] .heads').is_visible() == (width == DESKTOP)
+    for what in (".chip", ".measured", ".seeds"):  # in columns, or one below the other
+        places = [reading.locator(what).first.bounding_box() for reading in (one, other)]
+        assert places[0]["y"] < places[1]["y"]
+        if width == DESKTOP and what != ".seeds":
+            assert places[0]["x"] == places[1]["x"]
     other.locator("summary").first.click()
     assert other.locator(".plot").is_visible()
     assert "stands for the paper" in one.inner_text()
     assert "The caption counts steps." not in one.inner_text()
-    one.get_by_text("stands for the paper").click()
+    one.locator("summary").first.click()
     assert "The caption counts steps." in one.inner_text()
     assert "stands for the paper" not in other.inner_text()
     assert one.locator(".chip").inner_text() == "inconclusive"
@@ -162,6 +194,7 @@ def test_the_reading_that_stands_for_the_paper_is_open_and_others_open_on_a_clic
 
 def test_every_outcome_is_a_row_with_its_interval_and_the_numbers_on_hover(page):
     (outcome,) = DECISIONS[0].outcomes
+    page.locator('[id="alpha/faster"] summary').click()
     row = page.locator('[id="alpha/faster"] tbody tr')
     assert row.locator(".value").inner_text() == shown(outcome)
     assert row.locator(".status").inner_text() == "holds"
@@ -170,8 +203,11 @@ def test_every_outcome_is_a_row_with_its_interval_and_the_numbers_on_hover(page)
     assert title.endswith("asked: above 0: holds")
     rows = page.locator('[id="beta/many"] tr:has(.plot)')
     assert rows.count() == 12
+    page.locator('[id="beta/many"] summary').first.click()
     assert sum(one.is_visible() for one in rows.all()) == FIRST_ROWS
-    page.locator('[id="beta/many"] summary').click()
+    more = page.locator('[id="beta/many"] summary').nth(1)
+    assert more.inner_text() == "9 more values: 9 hold"
+    more.click()
     assert all(one.is_visible() for one in rows.all())
 
 

@@ -8,7 +8,9 @@ from matplotlib import pyplot as plt
 from sample_report import (
     ALPHA,
     CLAIMS,
+    DECISIONS,
     DESKTOP,
+    EXPERIMENTS,
     FASTER,
     FIGURES,
     PHONE,
@@ -73,6 +75,53 @@ def test_a_section_can_be_shown_alone(page):
     page.locator("#nothing button").click()
     assert len(visible(page)) == len(CLAIMS) - 1
     assert page.locator("#by-section").input_value() == ""
+
+
+def test_counts_of_all_claims_hide_where_a_filter_leaves_some_out(page):
+    def shown(section):
+        return [e.is_visible() for e in page.locator(f'[data-total="{section}"]').all()]
+
+    assert all(shown(""))
+    assert all(shown("alpha"))
+    assert all(shown("beta"))
+    matching = page.locator("#section-alpha > .matching")
+    assert not matching.is_visible()
+    press(page, "partly")
+    assert not any(shown(""))
+    assert not any(shown("alpha"))
+    assert matching.inner_text() == "1 of 5 claims"
+    press(page, "all")
+    page.select_option("#by-section", "alpha")
+    assert all(shown("alpha"))
+    assert not any(shown(""))
+    assert not matching.is_visible()
+    page.fill("#search", "exact")
+    assert not any(shown("alpha"))
+    assert page.get_by_text("more claim").locator("visible=true").count() == 0
+
+
+@pytest.mark.parametrize("width", [PHONE, DESKTOP])
+def test_no_command_is_cut_off(open_page, width):
+    page = open_page(width=width)
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    cut = "all => all.filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.textContent)"
+    assert page.eval_on_selector_all(".command code", cut) == []
+
+
+def test_figures_of_appendices_without_claims_are_folded_and_open_by_links_and_search(
+    tmp_path, open_page
+):
+    spare = figure("alpha/spare", "Figure 30", "Spare", appendix=True)
+    figures = [drawn(one, tmp_path / "figures", True) for one in (*FIGURES, spare)]
+    path = write_report(tmp_path, EXPERIMENTS, DECISIONS, figures)
+    page = open_page(path=path)
+    fold, inside = page.locator("#aside-alpha"), page.locator('[id="figure-alpha/spare"]')
+    assert fold.locator("summary").first.inner_text() == "1 more figure, without claims"
+    assert not inside.is_visible()
+    page.fill("#search", "spare")
+    assert inside.is_visible()
+    assert open_page(path=path, hash_="#figure-alpha/spare").locator(".aside figure").is_visible()
+    assert page.locator("#aside-gamma").count() == 0  # it has figures alone
 
 
 @pytest.mark.parametrize(
@@ -223,7 +272,20 @@ CONTRAST = """all => {
   return Math.min(...all.map(e => [light(getComputedStyle(e).color), light(behind(e))]).map(
     ([ink, paper]) => (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05)));
 }"""
-TEXTS = ["p", "a", "main .chip", ".dim", "dt", "button", ".status", "th", "td", "summary", "code"]
+TEXTS = [
+    "p",
+    "a",
+    "main .chip",
+    ".dim",
+    ".measured b",
+    "dt",
+    "button",
+    ".status",
+    "th",
+    "td",
+    "summary",
+    "code",
+]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

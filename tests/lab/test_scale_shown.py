@@ -10,6 +10,7 @@ import pytest
 from delightful.lab.budget import next_cells
 from delightful.lab.cells import Plan, Point, Sweep
 from delightful.lab.decisions import decide
+from delightful.lab.errors import LabError
 from delightful.lab.experiment import Claim, Reading
 from delightful.lab.quantities import Exact
 from delightful.lab.rendering import outlook, runs
@@ -169,6 +170,33 @@ def test_what_a_smaller_scale_cannot_measure_names_the_papers_and_its_cost(store
     assert (asked.needed, asked.plan.scale) == (None, "quick")
 
 
+def test_some_settings_decide_a_sentence_on_every_setting_only_if_the_others_cannot_turn_it(
+    store: Store,
+) -> None:
+    def tried(scale: str) -> list[Point]:
+        rates = (0.3,) if scale == "quick" else (0.3, 0.5)
+        return [Point(AlignmentConfig(error=error)) for error in rates]
+
+    grid, seen = replace(SHARED, name="grid", points=tried), 1.0
+    ran(store, grid, "quick", 6)
+    rule = Rule(above(0, "x", grid=True))
+
+    def check(_):
+        return measured(Exact(seen))
+
+    claim = Claim("a/claim", "", "", "", rule, check, (Reading(sweep=grid),))
+    (decision,) = decide(claim, store, Plan("quick"))
+    assert decision.verdict == "not run"
+    assert "1 of the paper's 2 configs were run" in decision.note
+    seen = -1.0
+    (decision,) = decide(claim, store, Plan("quick"))
+    assert decision.verdict == "not reproduced"
+    ran(store, grid, "paper", 6)
+    seen = 1.0
+    (decision,) = decide(claim, store, Plan("quick"))
+    assert decision.verdict == "reproduced"
+
+
 def test_damaged_cells_are_run_again_by_the_command_that_is_named(store: Store) -> None:
     ran(store, SHARED, "paper", 12)
     claim = Claim("a/claim", "", "", "", Rule(above(0, "x")), None, (Reading(sweep=SHARED),))
@@ -265,3 +293,9 @@ def test_where_some_configs_have_more_seeds_the_verdict_is_on_what_all_have(stor
     (decision,) = decide(claim, store, Plan("quick"))
     assert (decision.verdict, decision.seeds) == ("reproduced", 5)
     assert "--seeds 5" in decision.command
+
+
+def test_a_rule_that_asks_for_more_seeds_than_any_look_has_is_refused() -> None:
+    rule = Rule(above(0, "x"), seeds=1000)
+    with pytest.raises(LabError, match="a/claim can never be decided: its rule asks for 1000"):
+        Claim("a/claim", "", "", "", rule, None, (Reading(sweep=SHARED),))

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delightful.lab.quantities import Exact, Greatest, Mean
+from delightful.lab.errors import LabError
+from delightful.lab.quantities import Exact, Greatest, Least, Mean
 from delightful.lab.statistics import Estimate
 from delightful.lab.verdicts import (
     VERDICTS,
@@ -22,6 +23,7 @@ from delightful.lab.verdicts import (
     headline,
     judge,
     looks,
+    may_turn,
     measured,
     seeds_needed,
     verdict_of,
@@ -104,13 +106,15 @@ def test_too_few_seeds_decide_nothing_but_exact_values_do():
 
 
 def test_a_rule_that_nothing_could_decide_is_refused():
-    with pytest.raises(ValueError, match="no value could decide"):
+    with pytest.raises(LabError, match="no value could decide"):
         Rule(between(2, 1, "x"))
-    with pytest.raises(ValueError, match="no value could decide"):
+    with pytest.raises(LabError, match="no value could decide"):
         Rule(above(-math.inf, "x"))
-    with pytest.raises(ValueError, match="no value could decide"):
+    with pytest.raises(LabError, match="no value could decide"):
         Rule(above(math.nan, "x"))
-    with pytest.raises(AssertionError, match="no interval could decide"):
+    with pytest.raises(LabError, match="at least 3 seeds for an interval, got 0"):
+        Rule(above(0, "x"), seeds=0)
+    with pytest.raises(LabError, match="no interval could decide"):
         verdict(Rule(between(1, 1, "x")), Mean(HOLDS))
     assert verdict(Rule(between(1, 1, "x")), Exact(1.0)) == "reproduced"
 
@@ -243,3 +247,26 @@ def test_the_headline_is_what_fails_then_what_is_open_then_the_closest_call():
     assert first("sure", "close", "open", "fails") == "fails"
     assert first("sure", "close", "open") == "open"
     assert first("sure", "close") == "close"
+
+
+@pytest.mark.parametrize(
+    ("criterion", "quantity", "turns"),
+    [
+        (above(0, "x", grid=True), Mean(HOLDS), True),  # the next setting may fail
+        (above(0, "x", grid=True), Mean(FAILS), False),
+        (above(0, "x", grid=True), Mean(OPEN), False),
+        (above(0, "x"), Mean(HOLDS), False),
+        (above(0, "x", grid=True), Greatest([Mean(HOLDS), Mean(FAILS)]), False),
+        (above(0, "x", grid=True), Greatest([Mean(FAILS), Mean(FAILS)]), True),
+        (below(0, "x", grid=True), Least([Mean(HOLDS), Mean(FAILS)]), False),
+        (below(0, "x", grid=True), Least([Mean(HOLDS), Mean(HOLDS)]), True),
+        (between(0.5, 1.5, "x", grid=True), Least([Mean(HOLDS), Mean(HOLDS)]), True),
+    ],
+)
+def test_settings_that_were_not_run_may_turn_a_verdict_on_all_of_them(criterion, quantity, turns):
+    rule = Rule(criterion)
+    assert may_turn(rule, judge(rule, measured(quantity), 0.95)) == turns
+
+
+def test_a_rule_on_a_whole_grid_says_so():
+    assert Rule(above(0, "x", grid=True)).words == "x: above 0, on the paper's whole grid"

@@ -88,14 +88,14 @@ def test_alignment_at_a_frozen_policy(name, gap, expected):
     assert verdict(name, frozen(gap)) == expected
 
 
-@pytest.mark.parametrize(("batches", "expected"), [((1,), "partly"), (BATCHES, "not reproduced")])
-def test_a_gap_that_is_equal_but_for_rounding_is_not_smaller(batches, expected):
+@pytest.mark.parametrize("batches", [(1,), BATCHES])
+def test_a_gap_that_is_equal_but_for_rounding_is_not_smaller(batches):
     table = frozen()
     equal = pl.col("batch").is_in(batches)
     pg = table.filter(equal & (pl.col("method") == "pg"))
     dg = pg.with_columns(method=pl.lit("dg"), misalignment=pl.col("misalignment") * (1 - 2e-16))
     table = pl.concat([table.filter(~equal), pg, dg])
-    assert verdict("gap-always-smaller", table) == expected
+    assert verdict("gap-always-smaller", table) == "not reproduced"
 
 
 def test_a_gap_vanishes_along_several_large_batches_or_is_not_measured():

@@ -87,6 +87,11 @@ _ACTORS: Options = {
         "help": "tokens: batches that wait for the learner; of more, the oldest is dropped "
         "(default: those of one step)",
     },
+    "--in-flight": {
+        "type": int,
+        "metavar": "N",
+        "help": "tokens: calls under way at each actor; 2 are faster and staler (default: 1)",
+    },
     **_repeated(
         "--slow-actor", "ACTOR=SPEED", "tokens: slow an actor down; 3=0.5 is actor 3 at half speed"
     ),

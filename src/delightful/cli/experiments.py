@@ -89,7 +89,11 @@ def report(options: Namespace) -> None:
     store, plan = given.store_of(options), given.plan_of(options)
     folder = Path(options.out) if options.out else store.path / "report"
     experiments = given.experiments(options.names)
-    Reporter(experiments, store, plan, options.scale, folder, TITLE).write()
+
+    def tell(section: str) -> None:
+        print(section, file=sys.stderr, flush=True)
+
+    Reporter(experiments, store, plan, options.scale, folder, TITLE, tell).write()
     print(f"report: {folder / 'report.html'}")
 
 

@@ -105,6 +105,12 @@ def _experiment(experiment: Experiment, store: Store) -> Facts:
             f"{name}: {' '.join(f'{field}={value}' for field, value in fields.items())}"
             for name, fields in experiment.presets.items()
         ],
+        "damaged": _unique(
+            done["damaged"]
+            for sweep in experiment.sweeps
+            for done in _scales(sweep, store)
+            if "damaged" in done
+        ),
         "command": _command("reproduce", experiment.name, store),
         "configs": list(map(_config, experiment.configs)),
     }
@@ -163,7 +169,7 @@ def _config(config: type) -> Facts:
         {"field": field.name, "default": field.default, "source": source, "because": because}
         for field in dataclasses.fields(config)
         for source, because in field.metadata.items()
-        if source != "added"
+        if source != "before"
     ]
     return {"config": config.__name__, "about": config.__doc__, "fields": fields}
 

@@ -71,12 +71,15 @@ def within(
 
     def words(decisions: list[Decision]) -> str:
         budget.decided = _decided(decisions)
+        budget.reserve(reporter.seconds)
         return str(budget)
 
     cells = first_cells(experiments, plan, can_run)
     try:
+        budget.aim = "every figure"
         with reporter.while_running(words):
             run_missing(cells, store, runner, budget, broken)
+        budget.aim = ""  # more seeds are needed than any budget has
         while True:
             decisions = reporter.write()
             words(decisions)

@@ -37,6 +37,7 @@ class Budget:
         # The last report is written after the last run.
         self._reserved = 0.0 if text == "none" else min(30.0, 0.05 * self.seconds)
         self._start = time.monotonic()
+        self.aim = ""  # what it is spent on now, in words, if it is known how much that is
         self.decided = ""  # how many claims are, in words
         self.finished = 0  # cells, over all that was run within it
 
@@ -49,6 +50,11 @@ class Budget:
     def left(self) -> float:
         """The seconds that are left."""
         return self.seconds - self._reserved - (time.monotonic() - self._start)
+
+    def reserve(self, seconds: float) -> None:
+        """Keep as much for the last report as one has taken, at most a fifth of the whole."""
+        if self.finite:
+            self._reserved = max(self._reserved, min(seconds, 0.2 * self.seconds))
 
     @property
     def spent(self) -> bool:
@@ -112,9 +118,10 @@ def first_cells(
 def next_cells(
     decisions: Sequence[Decision], store: Store, can_run: Callable[[Sweep, Plan], bool]
 ) -> list[Cell]:
-    """What would probably decide the claims that are still open, the cheapest first."""
+    """What would probably decide the claims that are still open: under the readings that stand for
+    the paper, then under the others, the cheapest first."""
     cells: list[Cell] = []
-    for decision in sorted(decisions, key=lambda d: d.seconds or 0.0):
+    for decision in sorted(decisions, key=lambda d: (not d.standing, d.seconds or 0.0)):
         sweep = decision.reading.sweep
         if decision.needed and sweep is not None and can_run(sweep, decision.plan):
             cells += whole_blocks(decision, decision.needed)

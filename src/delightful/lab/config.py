@@ -40,28 +40,26 @@ def stated(default: Any, where: str) -> Any:
     return dataclasses.field(default=default, metadata={"stated": where})
 
 
-def chosen(default: Any, because: str, *, added: bool = False) -> Any:
+def chosen(default: Any, because: str, *, before: Any = None) -> Any:
     """A field that the paper does not state: our choice, with its reason.
 
     Args:
         default: Its value.
         because: The reason.
-        added: Whether runs were stored before the field existed; they were run at its default, and
-            keep their ids.
+        before: If runs were stored before the field existed, the value that it had for them; at
+            this value it is no part of an id, so that they keep theirs.
 
     Returns:
         The field of a dataclass.
     """
-    kind = {"chosen": because, "added": True} if added else {"chosen": because}
-    return dataclasses.field(default=default, metadata=kind)
+    return dataclasses.field(default=default, metadata={"chosen": because, "before": before})
 
 
 def identity(config: Config) -> dict[str, Any]:
     """The fields and values that the id of a run is made of."""
     fields = dataclasses.fields(config)
-    added = {f.name: f.default for f in fields if f.metadata.get("added")}
-    values = {f.name: getattr(config, f.name) for f in fields}
-    return {n: value for n, value in values.items() if n not in added or value != added[n]}
+    values = {f.name: (getattr(config, f.name), f.metadata.get("before")) for f in fields}
+    return {n: value for n, (value, before) in values.items() if before is None or value != before}
 
 
 def choices(config: type[Config]) -> list[tuple[str, Any, str]]:

@@ -8,6 +8,7 @@ and seeds alone share a compiled program, which takes its time once.
 
 import functools
 import heapq
+import statistics
 import time
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
@@ -81,14 +82,14 @@ class Speed:
     def __init__(self, done: Iterable[Cell], store: Store) -> None:
         self._store = store
         self._compiled: set[Hashable] = set()
-        here, there = defaultdict[str, float](float), defaultdict[str, float](float)
+        times = defaultdict[str, list[float]](list)  # relative to what was guessed
         ours = store.run_here()
         for cell in done:
             if cell.id in ours and (entry := store.entry(cell)):
-                here[cell.program.name] += entry["seconds"]
-                there[cell.program.name] += self._guess(cell)
+                times[cell.program.name].append(entry["seconds"] / self._guess(cell))
                 self._compiled.add(_compiled(cell))
-        self.measured = {name: here[name] / there[name] for name in here}
+        # Some cells took long because the machine was busy, which the median does not mind.
+        self.measured = {name: statistics.median(those) for name, those in times.items()}
 
     def seconds(self, cell: Cell) -> float:
         """Seconds of one core for what is left of a cell."""

@@ -11,6 +11,7 @@ from delightful.lab.experiment import Claim, Reading, command
 from delightful.lab.selection import (
     damage,
     from_paper,
+    lacking,
     partly_stored,
     plan_for,
     table_of,
@@ -29,6 +30,7 @@ from delightful.lab.verdicts import (
     headline,
     judge,
     looks,
+    may_turn,
     seeds_needed,
     verdict_of,
 )
@@ -47,6 +49,7 @@ class Decision:
     note: str = ""
     seeds: int | None = None  # per config; None where nothing is sampled
     needed: int | None = None  # seeds that would probably decide what is inconclusive
+    first: bool = False  # whether they are only the fewest that a verdict is given on
     seconds: float | None = None  # of one core, for these seeds on this machine
     stored: tuple[str, ...] = ()  # other stores that some of its runs come from
     store: str = ""  # the options that name the stores, for its command
@@ -75,6 +78,14 @@ class Decision:
             return f"delightful claims {self.claim.id}"
         run = command("run", sweep.name, self.plan, self.store)
         return f"{run} && {command('claims', self.claim.id, self.plan, self.store)}"
+
+    @property
+    def next_command(self) -> str:
+        """What runs the seeds that it needs; empty if that is not known."""
+        sweep = self.reading.sweep
+        if sweep is None or self.needed is None:
+            return ""
+        return command("run", sweep.name, replace(self.plan, seeds=self.needed), self.store)
 
     @property
     def too_few(self) -> str:
@@ -130,6 +141,7 @@ class Decision:
             "seeds_needed": self.needed,
             "core_seconds_needed": None if self.seconds is None else round(self.seconds),
             "command": self.command,
+            "command_to_decide": self.next_command,
         }
 
 
@@ -186,18 +198,20 @@ def _decide(
     table = table_of(sweep, plan, store)
     if table is None:
         note = partly_stored(sweep, plan, store) if scale else ""
-        return Decision(claim, reading, plan, note=note, store=place)
+        decision = Decision(claim, reading, plan, note=note, store=place)
+        return decision if scale else _at_first_look(decision, store)
     stored = tuple(map(str, store.others(usable(sweep, plan, store))))
     paper, there = sweep.seeds["paper"], table["seed"].n_unique()
     numbers = [n for n in reversed(looks(paper)) if n <= there] or [there]
-    lacking = ""
+    too_few = ""
     # Of a sweep that is used in part, some configs have more seeds than others.
     for seeds in numbers if sweep.in_part else numbers[:1]:
         try:
             found = claim.check(reading.prepare(table.filter(table["seed"] < seeds)))
             outcomes = judge(claim.rule, found, confidence_of(paper), enough=seeds in looks(paper))
+            _check_grid(claim, found.note, outcomes, lacking(sweep, plan))
         except TooFewSeedsError as error:
-            lacking = lacking or str(error)
+            too_few = too_few or str(error)
             continue
         except NotMeasuredError as error:
             decision = Decision(claim, reading, plan, note=str(error), stored=stored, store=place)
@@ -205,19 +219,17 @@ def _decide(
         if seeds < numbers[0]:
             plan = replace(plan, seeds=seeds)
         verdict = verdict_of(claim.rule, outcomes)
-        decision = Decision(
-            claim,
-            reading,
-            plan,
-            verdict,
-            outcomes,
-            found.note,
-            seeds,
-            stored=stored,
-            store=place,
-        )
+        what = (verdict, outcomes, found.note, seeds)
+        decision = Decision(claim, reading, plan, *what, stored=stored, store=place)
         return _with_need(decision, store) if verdict == "inconclusive" else decision
-    return Decision(claim, reading, plan, note=lacking, stored=stored, store=place)
+    return Decision(claim, reading, plan, note=too_few, stored=stored, store=place)
+
+
+def _check_grid(claim: Claim, note: str, outcomes: Sequence[Outcome], some: str) -> None:
+    """Refuse a verdict on every setting, or the best of all, that settings not run could turn."""
+    if some and may_turn(claim.rule, outcomes):
+        words = f"{some} were run, and the others could turn the verdict"
+        raise NotMeasuredError(f"{words}; {note}" if note else words)
 
 
 def _at_paper_scale(decision: Decision, store: Store) -> Decision:
@@ -226,9 +238,8 @@ def _at_paper_scale(decision: Decision, store: Store) -> Decision:
     assert sweep is not None
     if plan.scale == "paper" or plan.methods or plan.changes:
         return decision
-    first = looks(sweep.seeds["paper"])[0]
     decision = replace(decision, plan=replace(plan, scale="paper", seeds=None))
-    decision = _with_cost(decision, first, store)
+    decision = _at_first_look(decision, store)
     return replace(decision, plan=replace(decision.plan, seeds=decision.needed))
 
 
@@ -240,7 +251,17 @@ def _with_need(decision: Decision, store: Store) -> Decision:
     needed = seeds_needed(
         decision.claim.rule, decision.outcomes, decision.seeds, sweep.seeds["paper"]
     )
-    return decision if needed is None else _with_cost(decision, needed, store)
+    if needed is None:
+        return _at_first_look(decision, store) if decision.too_few else decision
+    return _with_cost(decision, needed, store)
+
+
+def _at_first_look(decision: Decision, store: Store) -> Decision:
+    """The decision with the fewest seeds that a verdict is given on, and what they cost."""
+    sweep = decision.reading.sweep
+    assert sweep is not None
+    fewest = next(n for n in looks(sweep.seeds["paper"]) if n >= decision.claim.rule.seeds)
+    return replace(_with_cost(decision, fewest, store), first=True)
 
 
 def _with_cost(decision: Decision, needed: int, store: Store) -> Decision:

@@ -10,7 +10,7 @@ from delightful.lab import style
 from delightful.lab.cells import Plan
 from delightful.lab.errors import LabError
 from delightful.lab.experiment import Figure, command
-from delightful.lab.selection import table_of, where
+from delightful.lab.selection import runs_shown, table_of, where
 from delightful.lab.series import Series
 from delightful.lab.store import Store, cannot_write, write_whole
 from delightful.lab.verdicts import NotMeasuredError
@@ -32,6 +32,7 @@ class Drawn:
     sha256: str
     values: Sequence[Series] = ()  # with their places in the picture
     store: str = ""  # the options that name the stores of its runs
+    runs: str = ""  # how many seeds it shows, and how its runs differ from the paper's, in words
 
     @property
     def command(self) -> str:
@@ -47,13 +48,14 @@ def draw(
 
     A figure of changed runs has the change in its file names and in a subtitle.
     """
-    table, change, place = None, Plan(), ""
+    table, change, place, runs = None, Plan(), "", ""
     if figure.sweep is not None:
         change, place = asked or plan, where(figure.sweep, plan, store)
         table = table_of(figure.sweep, plan, store)
         if table is None:
             needed = command("run", figure.sweep.name, plan, place)
             raise LabError(f"figure {figure.id} needs runs that are missing: give `{needed}`.")
+        runs = runs_shown(figure.sweep, plan, store)
     with style.context():
         try:
             drawing = figure.draw() if table is None else figure.draw(table)
@@ -75,7 +77,8 @@ def draw(
             write_whole(files[suffix], data)
     except OSError as error:
         raise cannot_write(folder, error) from None
-    return Drawn(figure, plan, files, hashlib.sha256(numbers).hexdigest(), values, place)
+    sha256 = hashlib.sha256(numbers).hexdigest()
+    return Drawn(figure, plan, files, sha256, values, place, runs)
 
 
 def _changes(plan: Plan) -> list[str]:

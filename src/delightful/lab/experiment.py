@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from delightful.lab.cells import Plan, Sweep
+from delightful.lab.errors import LabError
 from delightful.lab.verdicts import Criterion, Measurement, Rule, looks
 
 Draw = Callable[..., "Drawing"]
@@ -73,9 +74,7 @@ class Claim:
             most = looks(sweep.seeds["paper"])[-1]
             if self.rule.seeds > most:
                 asked = f"{self.rule.seeds} seeds, and verdicts on {sweep.name} are given up to"
-                raise ValueError(
-                    f"{self.id} can never be decided: its rule asks for {asked} {most}"
-                )
+                raise LabError(f"{self.id} can never be decided: its rule asks for {asked} {most}.")
 
     @property
     def sweep(self) -> Sweep | None:
@@ -192,6 +191,7 @@ class Experiment:
     remarks: Sequence[str] = field(default=())  # choices that no config field holds
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # named config fields
     readings: Mapping[str, str] = field(default_factory=dict)  # what their names mean
+    source: str = "The paper"  # what its claims are sentences of
 
 
 def command(verb: str, target: str, plan: Plan, store: str = "") -> str:

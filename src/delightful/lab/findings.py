@@ -96,7 +96,8 @@ def _sentence(decision: Decision, numbers: bool = True) -> str:
         runs = ""  # the runs are those of all numbers
     if decision.verdict == "inconclusive" and numbers:
         decides = f"{decision.needed} seeds would probably decide it"
-        clauses.append(decides if decision.needed else decision.unlikely())
+        known = decision.needed and not decision.first
+        clauses.append(decides if known else decision.unlikely())
     return "; ".join(clauses)
 
 

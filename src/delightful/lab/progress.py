@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TextColumn
 
 from delightful.lab import cost
 from delightful.lab.budget import Budget
@@ -117,12 +117,7 @@ def _progress_bar(
 
     Of a finite budget they show how much is spent; else how much of the work is done.
     """
-    columns = (
-        BarColumn(),
-        TextColumn("{task.fields[count]}"),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[left]}"),
-    )
+    columns = [BarColumn(20), *(TextColumn(f"{{task.fields[{x}]}}") for x in ("count", "left"))]
     over = threading.Event()
     try:
         with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
@@ -153,9 +148,18 @@ def _now(outlook: "Outlook", budget: Budget | None) -> tuple[float, str, str]:
     """The share that the bar shows, the cells, and what is left, in words."""
     if budget and budget.finite:
         count = f"{budget.finished} cell{'' if budget.finished == 1 else 's'} finished"
-        return budget.share, count, str(budget)
+        return budget.share, count, f"{_aim(outlook, budget)}{budget}"
     left = f"{outlook.left()}; {budget}" if budget else outlook.left()
     return outlook.done(), f"{outlook.count} cells", left
+
+
+def _aim(outlook: "Outlook", budget: Budget) -> str:
+    """When what the budget is spent on first will probably be complete, in words; empty if not
+    within it."""
+    seconds = outlook.remaining()
+    if not budget.aim or seconds > budget.left:
+        return ""
+    return f"{budget.aim} in about {duration(seconds)}, "
 
 
 class Outlook:
@@ -211,9 +215,13 @@ class Outlook:
 
     def left(self) -> str:
         """The remaining time, in words."""
+        return f"about {duration(self.remaining())} left"
+
+    def remaining(self) -> float:
+        """The remaining time in seconds."""
         progress = (self.done() - self._before) / max(1 - self._before, 1e-9)
         if progress > self._seen[0]:
             self._seen = progress, self.elapsed
         progress, elapsed = self._seen
         whole = (self._first * self._estimate + elapsed) / (self._first + progress)
-        return f"about {duration((1 - progress) * whole)} left"
+        return (1 - progress) * whole

@@ -6,7 +6,7 @@ The check of a claim returns these, and the lab computes intervals at the confid
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,6 +72,7 @@ class Ratio:
 
     above: Scores
     below: Scores
+    positive: bool = False  # whether neither mean can be below 0
 
     @property
     def seeds(self) -> int:
@@ -80,8 +81,8 @@ class Ratio:
     def estimate(self, confidence: float) -> Estimate:
         """The ratio with Fieller's interval; no bounds if scores are few and all the same."""
         if _equal(self.above, self.below) and self.seeds < seeds_to_trust(confidence):
-            return fieller(self.above[:1], self.below[:1], confidence)
-        return fieller(self.above, self.below, confidence)
+            return fieller(self.above[:1], self.below[:1], confidence, positive=self.positive)
+        return fieller(self.above, self.below, confidence, positive=self.positive)
 
     def tells(self, threshold: float, seeds: int, confidence: float) -> bool:
         """As `Mean.tells`: a ratio is above r where the mean of above − r·below is above 0."""
@@ -89,8 +90,8 @@ class Ratio:
 
 
 @dataclass(frozen=True)
-class Greatest:
-    """The greatest of several quantities, without knowing which that is.
+class Extreme:
+    """The greatest or the least of several quantities, without knowing which that is.
 
     Picking the one that looks greatest and taking its own interval would be too sure: the same
     seeds would choose and judge. That some quantity is above a bound is shown at the confidence
@@ -98,57 +99,58 @@ class Greatest:
     """
 
     of: Sequence["Sampled"]
+    sign: ClassVar[int]  # 1 for the greatest, −1 for the least
 
     @property
     def seeds(self) -> int:
         return min(one.seeds for one in self.of)
 
     def estimate(self, confidence: float) -> Estimate:
-        """The greatest value; low is the greatest low end, shared, and high the greatest high."""
-        found = [one.estimate(confidence) for one in self.of]
+        """The extreme value. Of the greatest, low is the greatest low end, shared, and high the
+        greatest high; of the least it is the reverse."""
+        found = [self._turned(one.estimate(confidence)) for one in self.of]
         value = float(np.max([x.value for x in found]))  # NaN if one is
-        lows = [one.estimate(self._shared(confidence)).low for one in self.of]
+        lows = [self._turned(one.estimate(self._shared(confidence))).low for one in self.of]
         highs = [x.high for x in found]
         if np.isnan([*lows, *highs]).all():
-            return Estimate(value, math.nan, math.nan)
+            return self._turned(Estimate(value, math.nan, math.nan))
         # Where one has no bound, it may be anything.
         low = max(-math.inf if math.isnan(low) else low for low in lows)
-        return Estimate(value, low, max(math.inf if math.isnan(high) else high for high in highs))
+        high = max(math.inf if math.isnan(high) else high for high in highs)
+        return self._turned(Estimate(value, low, high))
 
     def tells(self, threshold: float, seeds: int, confidence: float) -> bool:
-        """As `Mean.tells`: one must be above the threshold, or all below."""
-        above = [one for one in self.of if one.estimate(confidence).value > threshold]
-        if above:
+        """As `Mean.tells`: of the greatest, one must be above the threshold, or all below."""
+        values = [one.estimate(confidence).value for one in self.of]
+        beyond = [one for one, x in zip(self.of, values, strict=True) if self._beyond(x, threshold)]
+        if beyond:
             shared = self._shared(confidence)
-            return any(one.tells(threshold, seeds, shared) for one in above)
+            return any(one.tells(threshold, seeds, shared) for one in beyond)
         return all(one.tells(threshold, seeds, confidence) for one in self.of)
+
+    def _beyond(self, value: float, threshold: float) -> bool:
+        return self.sign * value > self.sign * threshold
 
     def _shared(self, confidence: float) -> float:
         return 1 - (1 - confidence) / len(self.of)
 
-
-@dataclass(frozen=True)
-class Least:
-    """The least of several quantities, as `Greatest`."""
-
-    of: Sequence["Sampled"]
-
-    @property
-    def seeds(self) -> int:
-        return self._mirrored.seeds
-
-    def estimate(self, confidence: float) -> Estimate:
-        """The least value; high is the least high end, shared, and low the least low."""
-        found = self._mirrored.estimate(confidence)
+    def _turned(self, found: Estimate) -> Estimate:
+        """The estimate if this is the greatest, its mirror image if it is the least."""
+        if self.sign > 0:
+            return found
         return Estimate(-found.value, -found.high, -found.low)
 
-    def tells(self, threshold: float, seeds: int, confidence: float) -> bool:
-        """As `Mean.tells`: one must be below the threshold, or all above."""
-        return self._mirrored.tells(-threshold, seeds, confidence)
 
-    @property
-    def _mirrored(self) -> Greatest:
-        return Greatest([_negative(one) for one in self.of])
+class Greatest(Extreme):
+    """The greatest of several quantities."""
+
+    sign = 1
+
+
+class Least(Extreme):
+    """The least of several quantities."""
+
+    sign = -1
 
 
 @dataclass(frozen=True)
@@ -187,20 +189,6 @@ Quantity = Exact | Sampled
 
 def _equal(*scores: Scores) -> bool:
     return all(len(one) > 1 and np.ptp(one) == 0 for one in scores)
-
-
-def _negative(one: Sampled) -> Sampled:
-    match one:
-        case Mean():
-            return Mean(-one.scores)
-        case Ratio():
-            return Ratio(-one.above, one.below)
-        case Greatest():
-            return Least([_negative(each) for each in one.of])
-        case Least():
-            return Greatest([_negative(each) for each in one.of])
-        case Censored():
-            return Censored(_negative(one.of), at_least=one.at_most, at_most=one.at_least)
 
 
 def jackknife(statistic: Callable[..., float], *scores: Scores) -> Mean:

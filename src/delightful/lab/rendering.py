@@ -73,8 +73,10 @@ def outlook(decision: Decision) -> str:
     cost = f"{duration(decision.seconds)} of one core here"
     if decision.verdict == "not run":
         return f"{decision.needed} seeds at {decision.plan.scale} scale would measure it: {cost}"
-    more = decision.needed - (decision.seeds or 0)
-    return f"{more} more seeds, {decision.needed} in all, would probably decide it: {cost}"
+    count = decision.needed - (decision.seeds or 0)
+    more = f"{count} more seed{'' if count == 1 else 's'}, {decision.needed} in all,"
+    would = "would allow a first verdict" if decision.first else "would probably decide it"
+    return f"{more} {would}: {cost}"
 
 
 def on_smoke(decisions: Sequence[Decision]) -> bool:

@@ -4,7 +4,8 @@ import contextlib
 import json
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from delightful.lab.cells import Plan, Sweep
@@ -32,6 +33,7 @@ class Reporter:
         scale: The scale to show; None for the largest that the store can show of each sweep.
         folder: Where the files go.
         title: What the report is called.
+        tell: Called with a line for each section as its turn comes; all take minutes.
     """
 
     def __init__(
@@ -42,11 +44,13 @@ class Reporter:
         scale: str | None,
         folder: Path,
         title: str = "",
+        tell: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._experiments, self._store, self._plan = experiments, store, plan
-        self._scale, self.folder, self._title = scale, folder, title
+        self._scale, self.folder, self._title, self._tell = scale, folder, title, tell
         self._drawn: dict[str, tuple[tuple[str, ...], Drawn]] = {}
         self._said: set[str] = set()
+        self.seconds = 0.0  # that the last writing took
 
     def write(self, running: str = "") -> list[Decision]:
         """Write the files; the decisions in them.
@@ -57,22 +61,44 @@ class Reporter:
         Returns:
             One decision for each reading of each claim.
         """
-        claims = [claim for experiment in self._experiments for claim in experiment.claims]
-        decisions = decide_all(claims, self._store, self._plan, self._scale)
-        for decision in decisions:
-            if decision.damaged:
-                self._say(decision.note)
-        figures = [f for e in self._experiments for f in e.figures if not f.panel]
-        drawn = [found for figure in figures if (found := self._draw(figure))]
+        start = time.monotonic()
+        decisions: list[Decision] = []
+        drawn: list[Drawn] = []
+        found: Iterable[list[Decision]] = map(self._decide, self._experiments)
+        if running and not self._drawn:  # figures take a while; something is there to look at
+            found = list(found)
+            self._write_page([decision for mine in found for decision in mine], [], running)
+        for experiment, mine in zip(self._experiments, found, strict=True):
+            decisions += mine
+            figures = [figure for figure in experiment.figures if not figure.panel]
+            drawn += [made for figure in figures if (made := self._draw(figure))]
         rows = json.dumps([d.row() for d in decisions], indent=1, ensure_ascii=False)
         with writing(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             write_whole(self.folder / "claims.md", claims_markdown(decisions).encode())
             write_whole(self.folder / "claims.json", rows.encode())
+        self._write_page(decisions, drawn, running)
+        self.seconds = time.monotonic() - start
+        return decisions
+
+    def _decide(self, experiment: Experiment) -> list[Decision]:
+        claims = experiment.claims
+        figures = sum(not figure.panel for figure in experiment.figures)
+        counts = [(len(claims), "claim"), (figures, "figure")]
+        words = (f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in counts if count)
+        self._tell(f"{experiment.name}: {' and '.join(words) or 'nothing to show'}")
+        decisions = decide_all(claims, self._store, self._plan, self._scale)
+        for decision in decisions:
+            if decision.damaged:
+                self._say(decision.note)
+        return decisions
+
+    def _write_page(
+        self, decisions: Sequence[Decision], drawn: Sequence[Drawn], running: str
+    ) -> None:
         write_report(
             self.folder, self._experiments, decisions, drawn, title=self._title, running=running
         )
-        return decisions
 
     def _draw(self, figure: Figure) -> Drawn | None:
         plan, cells = self._plan, tuple[str, ...]()

@@ -3,6 +3,7 @@ that the store can show."""
 
 import dataclasses
 import functools
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -66,6 +67,29 @@ def from_paper(sweep: Sweep, plan: Plan) -> str:
     )
     if not ours <= papers:
         return _instead(ours, papers) or "other configs than the paper's"
+    return f"{len(ours)} of the paper's {len(papers)} configs" if ours < papers else ""
+
+
+def runs_shown(sweep: Sweep, plan: Plan, store: Store) -> str:
+    """What a figure shows of the stored runs, such as "3 seeds; 9 of the paper's 67 configs"."""
+    fewest = most = plan.seeds or sweep.seeds[plan.scale]
+    differs = from_paper(sweep, plan)
+    if sweep.in_part:
+        seeds: Counter[Config] = Counter()
+        for cell in usable(sweep, plan, store):
+            seeds[cell.config] += cell.seeds
+        fewest, most = min(seeds.values()), max(seeds.values())
+        whole = len({cell.config for cell in _cells(sweep, replace(plan, scale="paper"))})
+        differs = f"{len(seeds)} of {whole} configs" if len(seeds) < whole else ""
+    numbers = f"{most}" if fewest == most else f"{fewest} to {most}"
+    words = f"{numbers} seed{'' if most == 1 else 's'}"
+    return f"{words}; {differs}" if differs else words
+
+
+def lacking(sweep: Sweep, plan: Plan) -> str:
+    """How many of the paper's settings a plan has, in words; empty if it has all."""
+    papers = {cell.config for cell in _cells(sweep, replace(plan, scale="paper"))}
+    ours = papers & {cell.config for cell in _cells(sweep, plan)}
     return f"{len(ours)} of the paper's {len(papers)} configs" if ours < papers else ""
 
 

@@ -14,7 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from delightful.lab.quantities import Exact, Quantity
+from delightful.lab.errors import LabError
+from delightful.lab.quantities import Exact, Greatest, Least, Quantity
 from delightful.lab.statistics import Estimate
 
 Verdict = Literal["reproduced", "partly", "not reproduced", "inconclusive", "not run"]
@@ -25,10 +26,12 @@ BEYOND = 2  # doublings beyond the paper's number of seeds
 ERROR = 0.05  # over all looks
 
 VERDICTS: dict[Verdict, str] = {
-    "reproduced": "every interval lies on the sentence's side of its threshold",
+    "reproduced": "every interval lies on the sentence's side of its threshold; or most of them, "
+    "if the sentence is about most",
     "partly": "the sentence has parts: some hold, others fail",
     "not reproduced": "an interval (Bonferroni-corrected over cases) lies wholly on the wrong side",
-    "inconclusive": f"the interval contains the threshold, or there are fewer than {LEAST} seeds",
+    "inconclusive": "an interval contains the threshold or is unbounded, or there are fewer than "
+    f"{LEAST} seeds",
     "not run": "what it needs has not been run, nothing was learned in these runs, or a file is "
     "damaged",
 }
@@ -57,13 +60,15 @@ class Criterion:
     high: float = math.inf
     strict: bool = True
     most: bool = False  # whether more than half of the cases are enough
+    grid: bool = False  # whether it is about every setting of the paper's grid, or the best of all
     ours: str = ""  # the reason for a threshold that the paper does not give
 
     @property
     def words(self) -> str:
         """The criterion as a phrase."""
         ours = f" (our threshold: {self.ours})" if self.ours else ""
-        return f"{self.quantity}: {self.side}{ours}"
+        grid = ", on the paper's whole grid" if self.grid else ""
+        return f"{self.quantity}: {self.side}{grid}{ours}"
 
     @property
     def side(self) -> str:
@@ -144,12 +149,14 @@ class Rule:
 
     def __init__(self, *criteria: Criterion, parts: bool = False, seeds: int = LEAST) -> None:
         if not criteria:
-            raise ValueError("a rule needs a criterion")
+            raise LabError("a rule can never be decided without a criterion: give one.")
+        if seeds < LEAST:
+            raise LabError(f"a rule needs at least {LEAST} seeds for an interval, got {seeds}.")
         for c in criteria:
             empty = c.low > c.high or (c.strict and c.low == c.high)
             unbounded = math.isinf(c.low) and math.isinf(c.high)
             if empty or unbounded or math.isnan(c.low) or math.isnan(c.high):
-                raise ValueError(f"no value could decide {c.words!r}: give low < high")
+                raise LabError(f"no value could decide {c.words!r}: give low < high.")
         self.criteria, self.parts, self.seeds = criteria, parts, seeds
 
     @property
@@ -221,7 +228,7 @@ def judge(rule: Rule, found: Measurement, confidence: float, enough: bool = True
     outcomes = []
     for criterion, case, quantity in rows:
         if criterion.low == criterion.high and not isinstance(quantity, Exact):
-            raise AssertionError(f"no interval could decide {criterion.words!r}: give low < high")
+            raise LabError(f"no interval could decide {criterion.words!r}: give low < high.")
         estimate = quantity.estimate(confidence)
         decided = isinstance(quantity, Exact) or (enough and quantity.seeds >= rule.seeds)
         status: Status = criterion.judge(estimate) if decided else "open"
@@ -257,6 +264,24 @@ def _majority(cases: Sequence[Status]) -> Status:
     if 2 * cases.count("holds") > len(cases):
         return "holds"
     return "fails" if 2 * cases.count("fails") >= len(cases) else "open"
+
+
+def may_turn(rule: Rule, outcomes: Sequence[Outcome]) -> bool:
+    """Whether settings of the paper's grid that were not run could turn the verdict."""
+    reopened = [replace(outcome, status=_of_some(outcome)) for outcome in outcomes]
+    return verdict_of(rule, reopened) != verdict_of(rule, outcomes)
+
+
+def _of_some(outcome: Outcome) -> Status:
+    """What some settings of a grid show about every setting, or about the best of all."""
+    criterion, quantity, found = outcome.criterion, outcome.quantity, outcome.estimate
+    if not criterion.grid or outcome.status == "open":
+        return outcome.status
+    if isinstance(quantity, Greatest):  # of more settings it can only be greater
+        return criterion.judge(replace(found, high=math.inf))
+    if isinstance(quantity, Least):
+        return criterion.judge(replace(found, low=-math.inf))
+    return "fails" if outcome.status == "fails" else "open"
 
 
 def seeds_needed(rule: Rule, outcomes: Sequence[Outcome], seeds: int, paper: int) -> int | None:

@@ -23,7 +23,7 @@ def lower(above: np.ndarray, below: np.ndarray) -> Mean:
 
 def throughout(metric: str) -> Criterion:
     """The criterion that DG's metric is below PG's in every stretch of training."""
-    return above(0, f"{metric}, PG − DG, in every tenth of training", ours="what a stretch is")
+    return above(0, f"{metric}, PG − DG, in every tenth of training", ours="the tenths")
 
 
 def lower_throughout(table: pl.DataFrame, metric: str) -> Measurement:

@@ -117,21 +117,21 @@ CASES = [
     *fields(
         "graceful",
         [
-            (lambda f: rising(f, dg=0.05, pg=0.2), (REPRODUCED, REPRODUCED), 0.05),
+            (lambda f: rising(f, dg=0.05, pg=0.2), (REPRODUCED, REPRODUCED), 1 / 4),
             (
                 lambda f: rising(f, dg=-0.05, ppo=(0.02, 0, 0, 0.4)),
                 (REPRODUCED, REPRODUCED),
-                0.06,
+                -1 / 6,
             ),
             # A baseline that does not deteriorate at all.
-            (lambda f: rising(f, dg=-0.05, pg=-0.08), (NOT, NOT), -0.08),
-            (lambda f: rising(f, dg=0.05, pg=0.2, ppo=(0.3, 0, 0, 0.05)), (REPRODUCED, NOT), 0.05),
-            (lambda f: rising(f, dg=0.05, ppo=(0.05, 0, 0, 0.3)), (NOT, REPRODUCED), -0.025),
+            (lambda f: rising(f, dg=-0.05, pg=-0.08), (NOT, NOT), 5 / 8),
+            (lambda f: rising(f, dg=0.05, pg=0.2, ppo=(0.3, 0, 0, 0.05)), (REPRODUCED, NOT), 1 / 4),
+            (lambda f: rising(f, dg=0.05, ppo=(0.05, 0, 0, 0.3)), (NOT, REPRODUCED), 1),
             # Less than the baseline's rise, but more than half of it.
-            (lambda f: rising(f, dg=0.1, pg=0.15), (NOT, NOT), -0.025),
-            (lambda f: rising(f, dg=0.1, pg=0.2002), (OPEN, OPEN), 1e-4),
-            (lambda f: rising(f, dg=0.1, pg=0.1998), (OPEN, OPEN), -1e-4),
-            (lambda f: rising(f, dg=0.5), (NOT, NOT), -0.35),
+            (lambda f: rising(f, dg=0.1, pg=0.15), (NOT, NOT), 2 / 3),
+            (lambda f: rising(f, dg=0.1, pg=0.2002), (OPEN, OPEN), 0.1 / 0.2002),
+            (lambda f: rising(f, dg=0.1, pg=0.1998), (OPEN, OPEN), 0.1 / 0.1998),
+            (lambda f: rising(f, dg=0.5), (NOT, NOT), 5 / 3),
         ],
     ),
     *fields(

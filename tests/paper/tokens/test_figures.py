@@ -285,12 +285,11 @@ def test_the_figure_of_staleness_takes_each_method_at_its_best_rate(drawn, table
     assert sorted(numbers["delay"].unique().to_list()) == [0, 1, 3, 10, 30, 100]
     for method in ("pg", "dg"):  # the made-up errors grow with the rate
         where = {"method": method, "delay": 10}
-        expected = of_seeds(rows, "error", learning_rate=1e-4, **where)
+        expected = of_seeds(rows, "error", learning_rate=3e-5, **where)
         is_row(numbers, expected, metric="regret", **where)
         gap = numbers.filter(metric="regret − DG's", **where)["mean"].to_list()
-        means = [
-            of_seeds(rows, "error", learning_rate=1e-4, method=m, delay=10) for m in ("pg", "dg")
-        ]
+        smallest = {"learning_rate": 3e-5, "delay": 10}
+        means = [of_seeds(rows, "error", method=m, **smallest) for m in ("pg", "dg")]
         assert gap == ([] if method == "dg" else [pytest.approx(means[0][0] - means[1][0])])
 
 
@@ -350,7 +349,8 @@ def test_figure_24_shows_every_mixture_beside_reinforce_and_dg(drawn, table):
     assert [line.get_label() for line in axis.get_lines()] == [*labels, "REINFORCE", "DG"]
     spec = "additive:alpha=0.75,temperature=2.0"
     mixture = {"method": "additive", "alpha": 0.75, "temperature": 2.0}
-    is_row(drawing.numbers, of_seeds(rows, "error", method=spec), **mixture)
+    best = {"learning_rate": 3e-4}  # runs get worse with the rate
+    is_row(drawing.numbers, of_seeds(rows, "error", method=spec, **best), **best, **mixture)
     for name, words in (("pg", "REINFORCE"), ("dg", "DG")):
         is_row(drawing.numbers, of_seeds(rows, "error", method=name), method=words)
 

@@ -10,7 +10,7 @@ from delightful.lab.experiment import Claim, Experiment
 from delightful.lab.findings import Told, told
 from delightful.lab.verdicts import Verdict
 
-HEADLINES = 6  # claims of a section that are shown first
+HEADLINES = 4  # claims of a section that are shown first
 
 
 @dataclass(frozen=True)
@@ -74,11 +74,12 @@ class Part:
 
     @property
     def headlines(self) -> list[Checked]:
-        """The claims to show first, in the paper's order: some of the main text that were run, if
-        possible those with words for what was found, and those that the main figure shows."""
+        """The claims to show first, in the paper's order: some of the main text that were run under
+        the reading that stands for the paper, if possible those with words for what was found, and
+        those that the main figure shows."""
         shown = [c.claim.id for g in self.groups if g.drawn is self.main for c in g.claims]
-        found = [c for c in self.claims if c.ran and not c.claim.appendix]
-        found.sort(key=lambda c: (c.verdict == "not run", not c.told, c.claim.id not in shown))
+        found = [c for c in self.claims if c.verdict != "not run" and not c.claim.appendix]
+        found.sort(key=lambda c: (not c.told, c.claim.id not in shown))
         return self._in_order(found[:HEADLINES])
 
     def _in_order(self, claims: Sequence[Checked]) -> list[Checked]:
@@ -97,7 +98,7 @@ def arrange(experiment: Experiment, decisions: Sequence[Decision], drawn: Sequen
             by_claim.setdefault(decision.claim.id, []).append(decision)
     claims = [Checked(found[0].claim, found, experiment.readings) for found in by_claim.values()]
     claims.sort(key=lambda c: c.verdict == "not run")  # of which another reading may have been run
-    placed = [(figure_of(c.claim, figures), c) for c in claims if c.ran]
+    placed = [(_figure_of(c, figures), c) for c in claims if c.ran]
     groups = [Group(at, [c for place, c in placed if place is at]) for at in (*figures, None)]
     groups = [group for group in groups if group.drawn or group.claims]
     part = Part(experiment, groups, [c for c in claims if not c.ran])
@@ -105,6 +106,13 @@ def arrange(experiment: Experiment, decisions: Sequence[Decision], drawn: Sequen
     if main is None:
         return part
     return replace(part, groups=sorted(groups, key=lambda group: group.drawn is not main))
+
+
+def _figure_of(checked: Checked, drawn: Sequence[Drawn]) -> Drawn | None:
+    """The figure of a claim; else the first of the runs of another reading; else none."""
+    sweeps = [decision.reading.sweep for decision in checked.decisions]
+    others = (d for d in drawn if d.figure.sweep and d.figure.sweep in sweeps)
+    return figure_of(checked.claim, drawn) or next(others, None)
 
 
 def figure_of(claim: Claim, drawn: Sequence[Drawn]) -> Drawn | None:

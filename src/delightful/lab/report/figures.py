@@ -60,6 +60,11 @@ def values(drawn: Drawn) -> str:
     return f'<script type="application/json" id="values-{name}">{inside}</script>'
 
 
+def shown(drawn: Drawn) -> str:
+    """How many seeds a figure shows, and how its runs differ from the paper's."""
+    return f'<p class="dim">Shown: {escape(drawn.runs)}.</p>' if drawn.runs else ""
+
+
 def figure(drawn: Drawn) -> str:
     """A figure with its caption, its numbers and its commands."""
     about = drawn.figure
@@ -74,9 +79,9 @@ def figure(drawn: Drawn) -> str:
     return (
         f'<figure id="figure-{escape(about.id)}" data-item>'
         f"<h3>{heading(drawn)}</h3>\n{picture(drawn)}\n{values(drawn)}"
-        f"<figcaption>{markup.paragraph(about.caption)}"
-        f'<p class="dim">Data: <a href="{file}">the numbers drawn, as CSV</a>{runs}</p>'
-        f'<details class="more"><summary>Data per seed and commands</summary>{rows}'
+        f"<figcaption>{markup.paragraph(about.caption)}{shown(drawn)}"
+        '<details class="more"><summary>Data and commands</summary>'
+        f'<p>Data: <a href="{file}">the numbers drawn, as CSV</a>{runs}</p>{rows}'
         f'<p class="dim">SHA-256 of the numbers drawn: <code>{drawn.sha256}</code></p>'
         "</details></figcaption></figure>"
     )

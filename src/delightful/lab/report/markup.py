@@ -39,3 +39,9 @@ def paragraph(text: str, style: str = "", start: str = "") -> str:
 def plural(count: int, noun: str) -> str:
     """Such as "1 claim" or "2 claims"."""
     return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def sentence(text: str) -> str:
+    """A note as a sentence."""
+    text = text.strip()
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") or not text else ".")

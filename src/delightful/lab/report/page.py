@@ -15,8 +15,8 @@ from delightful.lab.rendering import on_smoke
 from delightful.lab.report.arranging import Checked, Group, Part, arrange
 from delightful.lab.report.claims import absent, article
 from delightful.lab.report.figures import figure, heading
-from delightful.lab.report.markup import paragraph, plural
-from delightful.lab.report.summary import bar, card, in_words, legend, tally
+from delightful.lab.report.markup import plural
+from delightful.lab.report.summary import bar, card, legend, tally, totals
 from delightful.lab.store import cannot_write, write_whole
 
 REFRESH = 20  # seconds, while a run is on
@@ -72,7 +72,7 @@ def _page(
         buttons=_buttons(claims),
         options="\n".join(map(_option, parts)),
         contents="\n".join(map(_entry, parts)),
-        overall=paragraph(in_words(claims), "computed") + bar(claims),
+        overall=totals(claims),
         legend=legend(claims),
         found="\n".join(map(card, parts)),
         sections="\n".join(map(_section, parts)) or "<p>There is nothing to show yet.</p>",
@@ -113,24 +113,26 @@ def _entry(part: Part) -> str:
     inner = f"<ul>{figures}</ul>" if figures else ""
     return (
         f'<li data-of="{escape(e.name)}"><a href="#section-{escape(e.name)}">{escape(e.title)}'
-        f"{bar(part.claims)}</a>{inner}</li>"
+        f'<span data-total="{escape(e.name)}">{bar(part.claims)}</span></a>{inner}</li>'
     )
 
 
 def _section(part: Part) -> str:
     e, name = part.experiment, escape(part.experiment.name)
-    groups = "\n".join(map(_group, part.groups))
-    folded = ""
+    shows_none = [g for g in part.groups if g.drawn and g.drawn.figure.appendix and not g.claims]
+    aside = shows_none if part.claims else []  # of figures alone, all are shown
+    groups = "\n".join(_group(group) for group in part.groups if group not in aside)
+    folded = _aside(aside, name)
     if part.absent:
         inside = "\n".join(map(absent, part.absent))
-        folded = (
+        folded += (
             f'<details class="absent fold" id="absent-{name}" data-holder>'
             f"<summary>{plural(len(part.absent), 'claim')} not run</summary>\n{inside}</details>"
         )
     return (
         f'<section class="part" id="section-{name}" data-holder data-section="{name}">\n'
         f'<h2>{escape(e.title)} <span class="dim">{escape(e.section)}</span></h2>\n'
-        f"{paragraph(in_words(part.claims), 'computed')}{bar(part.claims)}\n"
+        f'{totals(part.claims, e.name)}<p class="matching" data-matching="{name}" hidden></p>\n'
         f"{groups}\n{folded}</section>"
     )
 
@@ -139,6 +141,17 @@ def _group(group: Group) -> str:
     top = "<h3>Claims without a figure</h3>" if group.drawn is None else figure(group.drawn)
     inside = "\n".join([top, *map(article, group.claims)])
     return f'<div class="group" data-holder>{inside}</div>'
+
+
+def _aside(groups: Sequence[Group], name: str) -> str:
+    """Figures of appendices, or beyond the paper, that show no claim: folded away."""
+    if not groups:
+        return ""
+    return (
+        f'<details class="aside fold" id="aside-{name}" data-holder>'
+        f"<summary>{plural(len(groups), 'more figure')}, without claims</summary>"
+        f"{''.join(map(_group, groups))}</details>"
+    )
 
 
 def _choices(experiment: Experiment) -> str:

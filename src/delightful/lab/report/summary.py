@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from html import escape
 
 from delightful.lab.duration import duration
+from delightful.lab.experiment import Experiment
 from delightful.lab.report.arranging import Checked, Part
-from delightful.lab.report.figures import picture
+from delightful.lab.report.figures import picture, shown
 from delightful.lab.report.markup import chip, kind, paragraph, plural
 from delightful.lab.verdicts import VERDICTS, Verdict
 from delightful.lab.wording import minus
@@ -53,7 +54,8 @@ def by_reading(claims: Sequence[Checked]) -> str:
         for name, found in verdicts.items()
     ]
     return (
-        f'<table class="counts"><thead><tr><th scope="col">reading</th>{head}</tr></thead>'
+        '<table class="counts"><caption>Verdicts under each reading</caption><thead>'
+        f'<tr><th scope="col">reading</th>{head}</tr></thead>'
         f"<tbody>{'</tr>'.join(rows)}</tr></tbody></table>"
     )
 
@@ -65,7 +67,9 @@ def _need(claims: Sequence[Checked]) -> str:
     costs: dict[str, float] = {}
     seeds, decided = [], 0
     for d in open_:
-        if d.needed is not None and d.seconds is not None and d.reading.sweep is not None:
+        if d.needed is None or d.seconds is None or d.first:
+            continue
+        if d.reading.sweep is not None:
             name = d.reading.sweep.name
             costs[name] = max(costs.get(name, 0.0), d.seconds)
             seeds.append(d.needed)
@@ -90,36 +94,71 @@ def card(part: Part) -> str:
     """What was found in one section: in sentences, in numbers, the main figure, other claims."""
     e, main = part.experiment, part.main
     name = escape(e.name)
-    found = _lines("findings", [claim for claim in part.headlines if claim.told])
-    others = _lines("others", [claim for claim in part.headlines if not claim.told])
-    figure, rest = "", len(part.claims) - len(part.headlines)
-    more = f'<p><a href="#section-{name}">{plural(rest, "more claim")}</a></p>' if rest else ""
+    found = _lines("findings", [claim for claim in part.headlines if claim.told], e)
+    others = _lines("others", [claim for claim in part.headlines if not claim.told], e)
+    figure = ""
     if main is not None:
         link = f'<a href="#figure-{escape(main.figure.id)}">{escape(main.figure.number)}</a>'
         about = f"<p>{link}: {escape(main.figure.title)}</p>{paragraph(main.figure.caption, 'dim')}"
+        about += shown(main)
         figure = f"<figure data-item>{picture(main)}<figcaption>{about}</figcaption></figure>"
     return (
         f'<section class="card" data-holder data-section="{name}">\n'
         f'<h3><a href="#section-{name}">{escape(e.title)}</a> '
         f'<span class="dim">{escape(e.section)}</span></h3>\n'
-        f"{found}{bar(part.claims)}{paragraph(in_words(part.claims))}"
-        f"{by_reading(part.claims)}\n{figure}\n{others}{more}</section>"
+        f"{found}{totals(part.claims, e.name)}\n{figure}\n{others}"
+        f'<div data-total="{name}">{by_reading(part.claims)}{_rest(part)}</div></section>'
     )
 
 
-def _lines(kind_: str, claims: Sequence[Checked]) -> str:
+def totals(claims: Sequence[Checked], section: str = "") -> str:
+    """The verdicts on all claims, of a section or of all; hidden where a filter leaves some out."""
+    return (
+        f'<div data-total="{escape(section)}">{bar(claims)}'
+        f"{paragraph(in_words(claims), 'computed')}</div>"
+    )
+
+
+def _rest(part: Part) -> str:
+    """The claims that a card does not show: how many there are, and how many were not run."""
+    name = escape(part.experiment.name)
+    lacking = [claim for claim in part.claims if claim.verdict == "not run"]
+    rest = len(part.claims) - len(part.headlines) - len(lacking)
+    words = f'<p><a href="#section-{name}">{plural(rest, "more claim")}</a></p>' if rest else ""
+    if not lacking:
+        return words
+    others = [claim for claim in lacking if claim.ran]
+    link = f"#absent-{name}" if part.absent else f"#section-{name}"
+    count = f'<a href="{link}">{plural(len(lacking), "claim")} not run</a>'
+    return f'{words}<p class="lacking">{count}.{_of_others(others, len(lacking))}</p>'
+
+
+def _of_others(claims: Sequence[Checked], total: int) -> str:
+    """That some claims were run, but not under the reading that stands for the paper."""
+    if not claims:
+        return ""
+    ran = [d for claim in claims for d in claim.decisions if d.verdict != "not run"]
+    names = escape("; ".join(dict.fromkeys(str(d.reading) for d in ran)))
+    links = ", ".join(f'<a href="#{escape(c.claim.id)}">{escape(c.claim.id)}</a>' for c in claims)
+    of_these = "" if total == 1 else f"For {len(claims)} of them, "
+    words = f"{of_these}the reading that stands for the paper has not been run, but another has"
+    return f" {_capital(words)} ({names}): {links}."
+
+
+def _lines(kind_: str, claims: Sequence[Checked], experiment: Experiment) -> str:
     """A list of claims; empty without them."""
-    return f'<ul class="lines {kind_}">{"".join(map(_line, claims))}</ul>\n' if claims else ""
+    lines = "".join(_line(claim, experiment.source) for claim in claims)
+    return f'<ul class="lines {kind_}">{lines}</ul>\n' if claims else ""
 
 
-def _line(checked: Checked) -> str:
-    """A verdict with what was found and the paper's sentence, or with that and the value."""
+def _line(checked: Checked, source: str) -> str:
+    """A verdict with what was found and the sentence of its source, or with that and the value."""
     decision, claim = checked.first, checked.claim
     words, beside = escape(claim.sentence), decision.note
     beside = f"{decision.measures}: {decision.text}" if decision.outcomes else beside
     if found := checked.told:
         first, *others = found
-        words, beside = escape(first.sentence), f"The paper: {claim.sentence}"
+        words, beside = escape(first.sentence), f"{source}: {claim.sentence}"
         words += "".join(
             f'<details class="other"><summary>{escape(one.short)}</summary>'
             f"{escape(one.sentence)}</details>"

@@ -52,7 +52,9 @@ def learned(table: pl.DataFrame) -> pl.DataFrame:
     means = final(table).group_by("task", "method", maintain_order=True).agg(pl.col("final").mean())
     tasks = means.filter(pl.col("final") >= LEARNED)["task"].unique().to_list()
     if not tasks:
-        raise NotMeasuredError(f"no method has learned any task yet, {extent(table)}")
+        raise NotMeasuredError(
+            f"no method has a mean return of {LEARNED:g} on any task yet, {extent(table)}"
+        )
     return table.filter(pl.col("task").is_in(tasks))
 
 

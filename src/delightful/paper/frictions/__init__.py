@@ -11,6 +11,7 @@ EXPERIMENT = Experiment(
     name="frictions",
     title="Frictions of distributed training",
     section="beyond the paper, arXiv 2603.20521",
+    source="arXiv 2603.20521",
     configs=(FrictionTokensConfig, FrictionMnistConfig),
     sweeps=SWEEPS,
     figures=FIGURES,

@@ -147,7 +147,9 @@ def kick() -> Measurement:
 
 
 @claims.add(
-    "Appendix C.2, Lemma 2", paper="0", rule=below(1e-9, "largest relative error of the identity")
+    "Appendix C.2, Lemma 2",
+    paper="0",
+    rule=below(1e-9, "largest relative error of the identity", ours="rounding"),
 )
 def symmetry() -> Measurement:
     """The scores of the incorrect actions add up to −(K−1)(1−ε)/ε times that of the correct one."""
@@ -163,7 +165,9 @@ def symmetry() -> Measurement:
 @claims.add(
     "Section 4.2",
     paper="0",
-    rule=Rule(ORACLES_COINCIDE, below(TINY, "largest 1 − cos(E[g_DG], ∇J)"), parts=True),
+    rule=Rule(
+        ORACLES_COINCIDE, below(TINY, "largest 1 − cos(E[g_DG], ∇J)", ours="rounding"), parts=True
+    ),
     finding=("", "with one context, DG's expected direction {is} the true gradient's for {case}"),
 )
 def only_variance() -> Measurement:

@@ -48,7 +48,7 @@ def largest_difference_of_oracles() -> Exact:
     return Exact(np.max(errors))
 
 
-ORACLES_COINCIDE = below(TINY, "largest entry of E[g_PG] − π(y*)φ(y*)")
+ORACLES_COINCIDE = below(TINY, "largest entry of E[g_PG] − π(y*)φ(y*)", ours="rounding")
 
 
 @claims.add("Section 4.1", paper="0", rule=ORACLES_COINCIDE)
@@ -63,7 +63,7 @@ def oracles_coincide() -> Measurement:
     paper="> 0",
     rule=Rule(
         above(0, "smallest of w₊ − ½ and ½ − w₋"),
-        below(1e-9, "largest relative error of the gate as w₊ or w₋"),
+        below(1e-9, "largest relative error of the gate as w₊ or w₋", ours="rounding"),
     ),
 )
 def gate_sides() -> Measurement:
@@ -82,7 +82,10 @@ def gate_sides() -> Measurement:
 @claims.add(
     "Proposition 1(i)",
     paper="0",
-    rule=Rule(below(1e-9, "largest relative error of E[g_DG] = s·g*"), above(0, "smallest s")),
+    rule=Rule(
+        below(1e-9, "largest relative error of E[g_DG] = s·g*", ours="rounding"),
+        above(0, "smallest s"),
+    ),
 )
 def direction() -> Measurement:
     """DG preserves the expected gradient direction: E[g_DG] = s·g*_PG, where s = (1−b)w₊ + b·w₋ >
@@ -101,7 +104,7 @@ def direction() -> Measurement:
 @claims.add(
     "Proposition 1(ii)",
     paper="0",
-    rule=below(1e-9, "largest relative error of Var⊥(DG) = w₋²·Var⊥(PG)"),
+    rule=below(1e-9, "largest relative error of Var⊥(DG) = w₋²·Var⊥(PG)", ours="rounding"),
 )
 def variance() -> Measurement:
     """DG reduces perpendicular variance by exactly w₋²."""

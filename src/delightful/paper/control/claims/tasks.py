@@ -4,13 +4,16 @@ A sentence on all tasks is decided on those that every method has with every see
 quarter of all. "Matches" is within 5% of a baseline's return.
 """
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 import polars as pl
 
 from delightful.agents.control.tasks import BENCHMARKING
 from delightful.lab.experiment import ClaimBook
 from delightful.lab.plotting import label
-from delightful.lab.quantities import Greatest, Least, Mean
+from delightful.lab.quantities import Greatest, Least, Mean, Ratio, Sampled
 from delightful.lab.verdicts import (
     Criterion,
     Measurement,
@@ -68,15 +71,26 @@ def _listed(runs: Runs) -> str:
 def _unlearned(table: pl.DataFrame) -> str:
     """The tasks that say nothing, since nobody has learned them."""
     nothing = sorted(set(table["task"]) - set(learned(table)["task"]))
-    return f"; left out, since no method has learned them: {', '.join(nothing)}" if nothing else ""
+    words = f"; left out, since no method has a mean return of {LEARNED:g} there: "
+    return words + ", ".join(nothing) if nothing else ""
 
 
-def _margins(table: pl.DataFrame, factor: float = 1.0) -> dict[str, list[Mean]]:
-    """DG − factor·baseline for every baseline, by task."""
+def _against_baselines(
+    table: pl.DataFrame, compare: Callable[[np.ndarray, np.ndarray], Sampled]
+) -> dict[str, list[Sampled]]:
+    """DG compared with every baseline, by task."""
     return {
-        task: [Mean(runs["dg"] - factor * x) for name, x in runs.items() if name != "dg"]
+        task: [compare(runs["dg"], x) for name, x in runs.items() if name != "dg"]
         for task, runs in finals(learned(table)).items()
     }
+
+
+_share = partial(Ratio, positive=True)  # returns are not below 0
+
+
+def _shares_of_best(table: pl.DataFrame) -> dict[str, Least]:
+    """DG's return over that of the best baseline, by task."""
+    return {task: Least(shares) for task, shares in _against_baselines(table, _share).items()}
 
 
 @claims.add(
@@ -84,8 +98,8 @@ def _margins(table: pl.DataFrame, factor: float = 1.0) -> dict[str, list[Mean]]:
     paper="> 0.5 of the tasks",
     sweep=sweep.TASKS,
     rule=at_least(
-        0,
-        f"final return, DG − {MATCHES:g} × the best baseline",
+        MATCHES,
+        "final return, DG over the best baseline",
         most=True,
         ours="up to 5% below the best baseline is a match",
     ),
@@ -95,8 +109,7 @@ def majority(table: pl.DataFrame) -> Measurement:
     """DG matches or exceeds the best baseline on a majority of environments."""
     table = _of_all(table)
     require_quarter(table)
-    cases = {task: Least(margins) for task, margins in _margins(table, MATCHES).items()}
-    return measured(cases, note=extent(table) + _unlearned(table))
+    return measured(_shares_of_best(table), note=extent(table) + _unlearned(table))
 
 
 @claims.add(
@@ -116,7 +129,8 @@ def never_worst(table: pl.DataFrame) -> Measurement:
     dg = pl.col("final").filter(pl.col("method") == "dg").first()
     last = final(learned(table)).group_by("task", "seed").agg((dg < others).alias("last"))["last"]
     note = f"{extent(table)}: DG is the worst in {last.sum()} of {len(last)} single runs"
-    cases = {task: Greatest(margins) for task, margins in _margins(table).items()}
+    margins = _against_baselines(table, lambda dg, x: Mean(dg - x))
+    cases = {task: Greatest(found) for task, found in margins.items()}
     return measured(cases, note=note + _unlearned(table))
 
 
@@ -124,7 +138,7 @@ def never_worst(table: pl.DataFrame) -> Measurement:
     "Section 6",
     paper="≫ 0",
     sweep=sweep.TASKS,
-    rule=at_least(0, f"final return, DG − {FAILS:g} × the best baseline", ours=_FAILURE),
+    rule=at_least(FAILS, "final return, DG over the best baseline", ours=_FAILURE),
 )
 def no_catastrophe(table: pl.DataFrame) -> Measurement:
     """DG avoids catastrophic failures.
@@ -133,8 +147,7 @@ def no_catastrophe(table: pl.DataFrame) -> Measurement:
     """
     table = _of_all(table)
     require_quarter(table)
-    cases = {task: Least(margins) for task, margins in _margins(table, FAILS).items()}
-    return measured(cases, note=extent(table) + _unlearned(table))
+    return measured(_shares_of_best(table), note=extent(table) + _unlearned(table))
 
 
 @claims.add(
@@ -171,35 +184,33 @@ def _on_task(table: pl.DataFrame, task: str) -> tuple[Runs, str]:
     runs = finals(table)[task]
     note = f"final return: {_listed(runs)}; {length(table)}"
     if max(x.mean() for x in runs.values()) < LEARNED:
-        raise NotMeasuredError(f"no method has learned {task} yet; {note}")
+        words = f"no method has a mean return of {LEARNED:g} on {task} yet"
+        raise NotMeasuredError(f"{words}; {note}")
     return runs, note
 
 
 def _far_below(name: str) -> Criterion:
-    words = f"final return, {ENDS[name]} − {FAILS:g} × the best other method"
-    return below(0, words, ours=_FAILURE)
+    return below(FAILS, f"final return, {ENDS[name]} over the best other method", ours=_FAILURE)
 
 
 def _from_best(table: pl.DataFrame, task: str, name: str) -> Measurement:
-    """A method's return less FAILS times that of the best other method."""
+    """A method's return over that of the best other method."""
     runs, note = _on_task(table, task)
     own = runs.pop(name)
-    return measured(Least([Mean(own - FAILS * x) for x in runs.values()]), note=note)
+    return measured(Least([_share(own, x) for x in runs.values()]), note=note)
 
 
-_EXCEEDS = above(
-    0, f"final return, {MATCHES:g} × DG − the baseline", ours="a lead of up to 5% is a match"
-)
+_EXCEEDS = below(MATCHES, "final return, baseline over DG", ours="a lead of up to 5% is a match")
 
 
 def _exceeds(table: pl.DataFrame, task: str) -> Measurement:
-    """By how much DG is above each baseline, beyond a match."""
+    """Each baseline's return over DG's."""
     runs, note = _on_task(table, task)
     dg = runs.pop("dg")
-    return measured({label(n): Mean(MATCHES * dg - x) for n, x in runs.items()}, note=note)
+    return measured({label(n): _share(x, dg) for n, x in runs.items()}, note=note)
 
 
-@claims.add("Section 6, Figure 11", paper="< 0", sweep=sweep.HUMANOID, rule=_far_below("ppo"))
+@claims.add("Section 6, Figure 11", paper="≪ 1", sweep=sweep.HUMANOID, rule=_far_below("ppo"))
 def ppo_humanoid(table: pl.DataFrame) -> Measurement:
     """PPO collapses on humanoid:run."""
     return _from_best(table, "humanoid:run", "ppo")
@@ -207,7 +218,7 @@ def ppo_humanoid(table: pl.DataFrame) -> Measurement:
 
 @claims.add(
     "Section 6, Figure 11",
-    paper="> 0",
+    paper="< 1",
     sweep=sweep.HUMANOID,
     rule=_EXCEEDS,
     finding=f"on humanoid:run, {MATCHES:g} of DG's final return {{is}} above that of {{case}}",
@@ -217,19 +228,19 @@ def humanoid(table: pl.DataFrame) -> Measurement:
     return _exceeds(table, "humanoid:run")
 
 
-@claims.add("Section 6, Figure 10", paper="< 0", sweep=sweep.TASKS, rule=_far_below("pg"))
+@claims.add("Section 6, Figure 10", paper="≪ 1", sweep=sweep.TASKS, rule=_far_below("pg"))
 def pg_hopper(table: pl.DataFrame) -> Measurement:
     """REINFORCE fails on hopper:hop."""
     return _from_best(table, "hopper:hop", "pg")
 
 
-@claims.add("Appendix E, Figure 25", paper="> 0", sweep=sweep.TASKS, rule=_EXCEEDS)
+@claims.add("Appendix E, Figure 25", paper="< 1", sweep=sweep.TASKS, rule=_EXCEEDS)
 def acrobot(table: pl.DataFrame) -> Measurement:
     """DG has notable improvements on exploration-heavy tasks such as acrobot:swingup."""
     return _exceeds(table, "acrobot:swingup")
 
 
-@claims.add("Appendix E, Figure 25", paper="> 0", sweep=sweep.TASKS, rule=_EXCEEDS)
+@claims.add("Appendix E, Figure 25", paper="< 1", sweep=sweep.TASKS, rule=_EXCEEDS)
 def finger(table: pl.DataFrame) -> Measurement:
     """DG has notable improvements on exploration-heavy tasks such as finger:turn_hard."""
     return _exceeds(table, "finger:turn_hard")

@@ -136,7 +136,7 @@ def both_tails() -> Measurement:
     "Section 7",
     paper="0",
     rule=Rule(
-        below(1e-12, "largest change of E[g] with the baseline"),
+        below(1e-12, "largest change of E[g] with the baseline", ours="rounding"),
         below(0, "variance of g at b = E[R] less that at b = 0"),
         parts=True,
     ),

@@ -149,7 +149,9 @@ def maximiser() -> Measurement:
     return measured(Exact(np.max(errors)), Exact(np.max(curvatures)))
 
 
-@claims.add("Appendix A", paper="0", rule=below(_TINY, "largest |χw* + ηH(w*) − Ψ(χ)|/η"))
+@claims.add(
+    "Appendix A", paper="0", rule=below(_TINY, "largest |χw* + ηH(w*) − Ψ(χ)|/η", ours="rounding")
+)
 def softplus() -> Measurement:
     """The optimal value is the softplus potential Ψ_η(χ) = η log(1 + exp(χ/η))."""
     errors = []
@@ -217,7 +219,7 @@ def enlightened() -> Measurement:
 @claims.add(
     "Section 2.2, App. A",
     paper="0",
-    rule=below(_TINY, "largest entry of ω·∇log π that can occur"),
+    rule=below(_TINY, "largest entry of ω·∇log π that can occur", ours="rounding"),
 )
 def stationary() -> Measurement:
     """Optimal policies are stationary points of DG for all η > 0.

@@ -105,7 +105,7 @@ def _plain(table: pl.DataFrame, method: str) -> np.ndarray:
     "Section 3, Appendix B.2, Figure 15",
     paper="> 0",
     sweep=sweep.ENTROPY,
-    rule=above(0, "final training error, PG with each entropy bonus − DG at η = 1"),
+    rule=above(0, "final training error, PG with each entropy bonus − DG at η = 1", grid=True),
 )
 def beats_entropy(table: pl.DataFrame) -> Measurement:
     """DG achieves a lower error floor than any entropy-regularized baseline."""

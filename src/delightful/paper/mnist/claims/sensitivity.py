@@ -132,7 +132,7 @@ def sweet_spot(table: pl.DataFrame) -> Measurement:
     "Section 3, Appendix B.6, Figure 19a",
     paper="> 0",
     sweep=sweep.STRUCTURE,
-    rule=above(0, "final training error, each mixture − DG"),
+    rule=above(0, "final training error, each mixture − DG", grid=True),
 )
 def additive(table: pl.DataFrame) -> Measurement:
     """Additive mixtures (1−α)U + αℓ consistently underperform the multiplicative form."""

@@ -89,21 +89,20 @@ def _sensitivity(table: pl.DataFrame, field: str, title: str) -> Drawing:
 
 @figures.add("Figure 16", "Learning rate", sweep=sweep.RATE, appendix=True)
 def learning_rate(table: pl.DataFrame) -> Drawing:
-    """Error at the end of training. At the paper's scale a panel per baseline, at the quick scale
-    the default one."""
+    """Error at the end of training, a panel per baseline."""
     return _sensitivity(table, "learning_rate", "learning rate")
 
 
 @figures.add("Figure 17", "Batch size", sweep=sweep.BATCH, appendix=True)
 def batch(table: pl.DataFrame) -> Drawing:
-    """Error at the end of training. At the quick scale B = 1000 has 2,000 steps, not 10,000."""
+    """Error at the end of training."""
     return _sensitivity(table, "batch", "batch size B")
 
 
 @figures.add("Figure 18", "Network width", sweep=sweep.WIDTH, appendix=True)
 def width(table: pl.DataFrame) -> Drawing:
-    """Error at the end of training. At the quick scale widths from 1024 have 500 steps, not 10,000:
-    compare the methods there, not the widths."""
+    """Error at the end of training. Where wide networks have fewer steps than narrow ones, compare
+    the methods, not the widths."""
     return _sensitivity(table, "width", "hidden width W")
 
 

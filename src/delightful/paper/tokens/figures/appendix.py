@@ -66,7 +66,7 @@ def _map(axis: Any, table: pl.DataFrame, method: str, option: str, symbol: str) 
 @figures.add("Figure 20", "Tuning PPO and PMPO", sweep=sweep.STALE.tuning, appendix=True)
 def tuning(table: pl.DataFrame) -> Drawing:
     """Average error over clip or preference and KL penalty, with stale actors and one pass over
-    each batch. The quick scale has fewer values."""
+    each batch."""
     ppo = partial(_map, method="ppo", option="clip", symbol="clip ε")
     pmpo = partial(_map, method="pmpo", option="preference", symbol="preference α")
     return side_by_side(table, ppo, pmpo)
@@ -86,7 +86,7 @@ def tuning_fresh(table: pl.DataFrame) -> Drawing:
 
 @figures.add("Figure 21a", "Learning rate", sweep=sweep.STALE.rate, appendix=True)
 def learning_rate(table: pl.DataFrame) -> Drawing:
-    """Error averaged over 1,000 batches."""
+    """Error averaged over training."""
     figure, (axis,) = style.panels(1, width=3.8, height=2.7)
     numbers = against(axis, ends(table), "learning_rate", "regret")
     axis.set(xscale="log", xlabel="learning rate", ylabel="average error")
@@ -105,7 +105,7 @@ def learning_rate_fresh(table: pl.DataFrame) -> Drawing:
 
 @figures.add("Figure 21b", "Extended training", sweep=sweep.STALE.extended, appendix=True)
 def extended(table: pl.DataFrame) -> Drawing:
-    """Sequence error over 10,000 batches, 1,000 at the quick scale."""
+    """Sequence error in training that goes on for longer than that of Figure 8."""
     figure, (axis,) = style.panels(1)
     numbers = along(axis, table, "error")
     error_axis(axis)
@@ -159,7 +159,7 @@ def _by_reward(
 
 @figures.add("Figure 23", "Eight task variants", sweep=sweep.STALE.variants, appendix=True)
 def variants(table: pl.DataFrame) -> Drawing:
-    """Sequence error for four targets and two rewards over 1,000 batches; 200 if quick."""
+    """Sequence error for four targets and two rewards."""
     rewards = [r for r in ("bag", "sequential", "all") if r in set(table["reward"])]
     return _by_reward(table, rewards, "task", [t for t in TASKS if t in set(table["task"])])
 
@@ -179,11 +179,14 @@ def variants_fresh(table: pl.DataFrame) -> Drawing:
     "Figure 24", "Additive mixtures against the product", sweep=sweep.STALE.additive, appendix=True
 )
 def additive(table: pl.DataFrame) -> Drawing:
-    """Average error of σ(((1−α)U + αℓ)/η)·U over 1,000 batches."""
+    """Error averaged over training of σ(((1−α)U + αℓ)/η)·U, each mixture at its own best learning
+    rate."""
     figure, (axis,) = style.panels(1, width=5.4, height=2.9)
     rows = ends(table)
     mixtures = by_option(rows, "additive", "alpha", "temperature")
-    numbers = means(mixtures, "regret", ("temperature", "alpha"))
+    mixture = ("temperature", "alpha")
+    tried = means(mixtures, "regret", (*mixture, "learning_rate")).sort("mean")
+    numbers = tried.group_by(*mixture, maintain_order=True).first().sort(*mixture)
     numbers = numbers.with_columns(method=pl.lit("additive"), metric=pl.lit("regret"))
     heats = numbers["temperature"].unique().sort()
     for shade, eta in zip(np.linspace(0.15, 0.85, max(1, len(heats))), heats, strict=False):

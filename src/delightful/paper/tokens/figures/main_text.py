@@ -99,8 +99,7 @@ def _fits(axis: Any, table: pl.DataFrame, field: str) -> pl.DataFrame:
 @figures.add("Figure 9", "Scaling with task complexity", sweep=sweep.STALE.scaling)
 def scaling(table: pl.DataFrame) -> Drawing:
     """(a, b) Final error and (c, d) error averaged over training, against the horizon at M = 2 and
-    the vocabulary at H = 10. Dashed: power laws fitted to each method. The paper trains for 10,000
-    batches; the quick scale for 400."""
+    the vocabulary at H = 10. Dashed: power laws fitted to each method."""
     figure, axes = style.panels(4, width=2.7)
     symbols = {"length": "horizon H", "vocabulary": "vocabulary M"}
     parts = []
