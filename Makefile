@@ -15,6 +15,7 @@ reproduce:                         ## run, draw and check the paper; the report 
 
 reproduce-all: $(VENV)/.lab        ## the same at the quick scale, without a budget
 	$(VENV)/bin/delightful reproduce $(PAPER) --scale quick
+	$(VENV)/bin/delightful report $(PAPER) $(STORED) --out results/report
 
 docs: $(VENV)/.docs                ## the site, docs/_build/html/index.html; a broken link or a warning fails
 	$(VENV)/bin/python -m sphinx --fail-on-warning --keep-going --fresh-env --quiet docs docs/_build/html
@@ -36,7 +37,7 @@ RUNS = --store docs/results/runs
 results: $(VENV)/.lab              ## refresh docs/results and the counts in README.md: BUDGET of machine time
 	$(VENV)/bin/delightful run bandit contexts --scale paper $(RUNS)
 	$(VENV)/bin/delightful reproduce $(PAPER) frictions --budget $(BUDGET) $(RUNS) --out docs/results
-	$(VENV)/bin/python docs/refresh.py
+	$(VENV)/bin/python docs/refresh
 BUDGET ?= 3h
 
 # The plug-ins in their frameworks: small runs, kept so that they can be made in several sittings.
@@ -46,7 +47,7 @@ results-stacks: $(VENV)-plugins/.ready $(VENV)-verl/.ready  ## refresh the figur
 	$(VENV)-plugins/bin/delightful run stacks $(STACKS)
 	$(VENV)-verl/bin/delightful run $(VERL) $(STACKS)
 	$(VENV)-plugins/bin/delightful figure stacks $(STACKS) --out docs/results/figures
-	$(VENV)/bin/python docs/refresh.py
+	$(VENV)/bin/python docs/refresh
 
 # Its runs are kept in docs/results/control, so that they can be made in several sittings.
 CONTROL = --scale quick --store docs/results/control
@@ -54,7 +55,7 @@ results-control: $(VENV)-sac/.ready            ## refresh docs/results/control: 
 	$(VENV)-sac/bin/delightful run control/tasks $(CONTROL)
 	$(VENV)-sac/bin/delightful run control/baseline control/tuning control/surprisal control/external $(CONTROL)
 	$(VENV)-sac/bin/delightful report control --store docs/results/control --out docs/results/control
-	$(VENV)-sac/bin/python docs/refresh.py
+	$(VENV)-sac/bin/python docs/refresh
 
 clean:
 	rm -rf $(VENV) $(VENV)-plugins $(VENV)-verl $(VENV)-sac docs/_build

@@ -1,0 +1,191 @@
+"""Put what docs/results holds into README.md and the docs.
+
+README.md and the pages on plug-ins, control, Token Reversal and frictions have markers between
+which a table is put; the pages on when not to use DG and of frequent questions, between which a
+value is put. The pages of docs/paper are written whole.
+"""
+
+import json
+import re
+from pathlib import Path
+
+from control import control, inversion
+from frameworks import stacks, staleness
+from results import RESULTS, ROOT
+from token_reversal import learning_rates, stale_actors
+
+from delightful.agents.control.config import ControlConfig
+from delightful.agents.control.tasks import BENCHMARKING
+from delightful.lab.cells import Plan
+from delightful.lab.experiment import Experiment, Figure
+from delightful.lab.selection import plan_for, runs_shown
+from delightful.lab.store import Store
+from delightful.lab.verdicts import VERDICTS
+from delightful.paper import EXPERIMENTS
+from delightful.paper.control.sweep import QUICK_STEPS, QUICK_TASKS
+
+
+def counts(rows: list[dict]) -> str:
+    """How many claims of each section came out how, under the reading that stands for the paper."""
+    lines = [f"| section | {' | '.join(VERDICTS)} | seeds |", f"|---|{'---|' * len(VERDICTS)}---|"]
+    for experiment in EXPERIMENTS.values():
+        mine = [row for row in _of(experiment, rows) if row["stands_for_the_paper"]]
+        if not mine or experiment.name == "frictions":  # beyond the paper
+            continue
+        found = [sum(row["verdict"] == verdict for row in mine) for verdict in VERDICTS]
+        seeds = sorted({row["seeds"] for row in mine if row["seeds"]})
+        words = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(*seeds) or "exact"
+        title = f"[{experiment.title}](docs/paper/{experiment.name}.md)"
+        lines.append(f"| {title} | {' | '.join(map(str, found))} | {words} |")
+    tasks = f"{len(QUICK_TASKS)} of {len(BENCHMARKING)} tasks"
+    steps = f"{QUICK_STEPS:,} of the paper's {ControlConfig().steps:,} steps"
+    lines += ["", f"Control was run on {tasks}, for {steps}, with 2 seeds: too few to decide much."]
+    return "\n".join(lines) + "\n"
+
+
+def _of(experiment: Experiment, rows: list[dict]) -> list[dict]:
+    return [row for row in rows if row["id"].startswith(f"{experiment.name}/")]
+
+
+def section(experiment: Experiment, rows: list[dict]) -> str:
+    """A page: each figure, and below it the claims that it shows."""
+    results = f"results{'/control' if experiment.name == 'control' else ''}/figures"
+    rest = _of(experiment, rows)
+    lines = [
+        f"# {experiment.title}",
+        "",
+        f"{experiment.section} of the paper. Run, draw and check it:",
+    ]
+    lines += ["", f"    delightful reproduce {experiment.name}", ""]
+    for figure in (f for f in experiment.figures if not f.panel):
+        name = f"{figure.id.replace('/', '-')}.png"
+        if not (ROOT / "docs" / results / name).exists():
+            continue
+        lines += [
+            f"## {figure.number}: {figure.title}",
+            "",
+            f"![{figure.title}](../{results}/{name})",
+        ]
+        lines += ["", f"{figure.caption}{_runs(experiment, figure)}", ""]
+        shown = [row for row in rest if _shows(experiment, figure, row)]
+        rest = [row for row in rest if row not in shown]
+        lines += _table(shown)
+    if rest:
+        lines += ["## Other claims", "", *_table(rest)]
+    if experiment.remarks:
+        lines += ["## Choices that no config field holds", ""]
+        lines += [f"- {remark}" for remark in experiment.remarks]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _runs(experiment: Experiment, figure: Figure) -> str:
+    """What a figure shows of the runs that are kept, as a sentence."""
+    if figure.sweep is None:
+        return ""
+    store = Store(RESULTS / ("control" if experiment.name == "control" else "runs"))
+    plan = plan_for(figure.sweep, store, Plan(), None)
+    return f" Shown: {runs_shown(figure.sweep, plan, store)}."
+
+
+def _shows(experiment: Experiment, figure: Figure, row: dict) -> bool:
+    """Whether a claim is about a figure: it names it, or names none and rests on the same sweep."""
+    named = re.search(r"Figure (\d+)", row["where"])
+    if named:
+        return figure.number == f"Figure {named[1]}"
+    (claim,) = (claim for claim in experiment.claims if claim.id == row["id"])
+    return claim.sweep is not None and claim.sweep is figure.sweep
+
+
+def _table(rows: list[dict]) -> list[str]:
+    if not rows:
+        return []
+    lines = ["| the paper says | paper | here, with interval | verdict |", "|---|---|---|---|"]
+    for row in rows:
+        here = f"{row['measures']}: {row['text']}" if row["measures"] else row["note"]
+        needed = f"; {row['seeds_needed']} would probably decide it" if row["seeds_needed"] else ""
+        seeds = f" ({row['seeds']} seeds{needed})" if row["seeds"] else ""
+        reading = f"{row['reading']}: " if row["reading"] else ""
+        verdict = f"{reading}{row['verdict']}"
+        cells = (f"{row['sentence']} ({row['where']})", row["paper"], here + seeds, verdict)
+        texts = [re.sub(r"([|*<$])", r"\\\1", cell) for cell in cells]
+        lines.append(f"| {' | '.join(texts)} |")
+    return [*lines, ""]
+
+
+def frictions(rows: list[dict]) -> str:
+    """Every claim on frictions with its verdict, and the figures that were drawn."""
+    mine = [row for row in rows if row["id"].startswith("frictions/")]
+    lines = _table(mine)
+    for figure in EXPERIMENTS["frictions"].figures:
+        name = f"results/figures/{figure.id.replace('/', '-')}.png"
+        if (ROOT / "docs" / name).exists():
+            lines += [f"![{figure.title}]({name})", "", figure.caption, ""]
+    return "\n".join(lines)
+
+
+def refreshed(text: str, name: str, content: str) -> str:
+    """`text` with `content` between the markers of `name`."""
+    start, end = f"<!-- {name}: start -->\n", f"<!-- {name}: end -->"
+    before, _, rest = text.partition(start)
+    _, _, after = rest.partition(end)
+    return f"{before}{start}{content}{end}{after}"
+
+
+VALUE = re.compile(r"(<!-- value: (.+?) -->).*?(<!-- end -->)", re.DOTALL)
+
+
+def with_values(text: str, rows: list[dict]) -> str:
+    """`text` with measured values between its markers: a claim's id, and if it has several, words
+    of the reading and the name of the case, between bars."""
+
+    def value(marker: re.Match[str]) -> str:
+        name, *words = (part.strip() for part in marker[2].split("|"))
+        reading, case = [*words, "", ""][:2]
+        (row,) = (
+            row
+            for row in rows
+            if row["id"] == name and (reading in row["reading"] if reading else _stands(row))
+        )
+        part = next(part for part in row["parts"] if part["case"] == case)
+        return f"{marker[1]}{_few_digits(part)}{marker[3]}"
+
+    return VALUE.sub(value, text)
+
+
+def _stands(row: dict) -> bool:
+    return bool(row["stands_for_the_paper"])
+
+
+def _few_digits(part: dict) -> str:
+    value, low, high = (f"{part[name]:.3g}" for name in ("value", "low", "high"))
+    return f"{value} [{low}, {high}]".replace("-", "−")
+
+
+def pages() -> dict[Path, str]:
+    """Every page that is refreshed, as it should be."""
+    files = (RESULTS / "claims.json", RESULTS / "control" / "claims.json")
+    rows = [row for path in files for row in json.loads(path.read_text("utf-8"))]
+    given = {
+        "README.md": {"counts": counts(rows)},
+        "docs/plugins.md": {"staleness": staleness(), "stacks": stacks()},
+        "docs/control.md": {"control": control(), "inversion": inversion()},
+        "docs/tokens.md": {"learning-rates": learning_rates(), "stale-actors": stale_actors()},
+        "docs/frictions.md": {"frictions": frictions(rows)},
+    }
+    found = {}
+    for path, parts in given.items():
+        text = (ROOT / path).read_text("utf-8")
+        for name, content in parts.items():
+            text = refreshed(text, name, content)
+        found[ROOT / path] = text
+    for path in ("docs/when-not-to-use.md", "docs/faq.md"):
+        found[ROOT / path] = with_values((ROOT / path).read_text("utf-8"), rows)
+    for experiment in EXPERIMENTS.values():
+        if _of(experiment, rows) and experiment.name != "frictions":  # it has a page of its own
+            found[ROOT / f"docs/paper/{experiment.name}.md"] = section(experiment, rows)
+    return found
+
+
+if __name__ == "__main__":
+    for path, text in pages().items():
+        path.write_text(text, "utf-8")
