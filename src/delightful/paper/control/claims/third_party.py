@@ -8,6 +8,7 @@ from delightful.lab.quantities import Mean
 from delightful.lab.tables import with_role
 from delightful.lab.verdicts import Measurement, NotMeasuredError, Rule, above, measured
 from delightful.paper.control import sweep
+from delightful.paper.control.claims.readings import both
 from delightful.paper.control.claims.tasks import require_quarter
 from delightful.paper.control.scores import extent, late, with_every_seed
 from delightful.paper.control.third_party import dg_and_baselines, with_regret
@@ -18,7 +19,7 @@ claims = ClaimBook("control")
 @claims.add(
     "Appendix E, Figure 27",
     paper="> 0",
-    sweep=sweep.EXTERNAL,
+    readings=both("external"),
     rule=Rule(
         above(0, "regret averaged over tasks, MPO of another codebase − DG"),
         above(0, "regret averaged over tasks, SAC of another codebase − DG"),
