@@ -112,7 +112,8 @@ class RayRunner:
         """Run cells; see `Runner`.
 
         A list is given to Ray at once, as far as it takes it, so that an autoscaler sees how many
-        cores can be used; of an iterator, one cell more than there are slots.
+        cores can be used; of an iterator, one cell more than there are slots. Never are more cells
+        with Ray than there are workers, if their number is given.
         """
         with store.locks() as locks:
             yield from _Run(self, cells, store, locks)
@@ -165,9 +166,9 @@ class _Run:
                 self._submit(cell)
 
     def _room(self) -> int:
-        if self._runner._workers is not None:
-            return self._runner.slots
-        return MOST_IN_FLIGHT if self._all_at_once else self._runner.slots + 1
+        """How many cells Ray may know of: also those that have no core yet, for an autoscaler."""
+        most = MOST_IN_FLIGHT if self._all_at_once else self._runner.slots + 1
+        return min(most, self._runner._workers or most)
 
     def _submit(self, cell: Cell) -> None:
         from ray import cloudpickle
