@@ -281,7 +281,7 @@ def test_a_ray_of_the_caller_is_used_and_left_running(
 def test_another_version_is_refused_by_the_check_and_by_each_task(
     connected: RayRunner, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ours = nodes.expected(ray.ALWAYS) | {"jax": "0.0.1"}
+    ours = nodes.expected(nodes.ALWAYS) | {"jax": "0.0.1"}
     monkeypatch.setattr(ray, "expected", lambda _: ours)
     said = r"node .* has jax [\d.]+, and here it is 0\.0\.1: install the same on every node"
     with pytest.raises(LabError, match=said):

@@ -18,7 +18,7 @@ from delightful.agents.actor_learner.queue import Batch
 from delightful.agents.actor_learner.staleness import Staleness
 from delightful.lab.cluster import Cluster, connected
 from delightful.lab.errors import BrokenRunError, LabError
-from delightful.lab.nodes import check, expected
+from delightful.lab.nodes import ALWAYS, Versions, check, expected
 from delightful.lab.runners import cores
 
 Record = dict[str, float]
@@ -111,16 +111,19 @@ def train(
     if calls:
         say(f"going on after step {loop.result.step:,}")
     with connected(address, cores()) as cluster:
-        _check(cluster, config, say)
-        with Actors(make_actor, learner.layout, config, seed, cluster, say) as actors:
+        ours = expected(ALWAYS)
+        _check(cluster, ours, config, say)
+        with Actors(make_actor, learner.layout, config, seed, cluster, ours, say) as actors:
             actors.calls = calls or actors.calls
             loop.run(actors)
     return loop.result
 
 
-def _check(cluster: Cluster, config: ActorLearnerConfig, say: Callable[[str], None]) -> None:
+def _check(
+    cluster: Cluster, ours: Versions, config: ActorLearnerConfig, say: Callable[[str], None]
+) -> None:
     """Check every node, and that there are cores for actors to share."""
-    check(cluster, expected(("python", "delightful")))
+    check(cluster, ours)
     found = cluster.cores()
     if not found:  # they ask for a share of what there is, which adds no node
         raise LabError("the Ray cluster has no cores yet: add a node, since actors start at once.")

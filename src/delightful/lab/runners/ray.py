@@ -20,14 +20,12 @@ from delightful.lab.cells import Cell, named
 from delightful.lab.cluster import ONE_THREAD, Cluster, connected, imported
 from delightful.lab.compiling import use_threads
 from delightful.lab.errors import BrokenRunError, LabError
-from delightful.lab.nodes import check, difference, expected, inspector
+from delightful.lab.nodes import ALWAYS, check, difference, expected, inspector
 from delightful.lab.runners.local import POLL, cores
 from delightful.lab.runners.remote import Order, Reply, computed, worker
 from delightful.lab.runners.running import Outcome, keep
 from delightful.lab.store import Locks, Store
 
-# The bytes that are stored depend on all of these.
-ALWAYS = ("python", "delightful", "jax", "jaxlib", "numpy", "polars")
 MOST_IN_FLIGHT = 2000  # tasks that Ray knows of; enough for an autoscaler to see what is wanted
 MOST_LOSSES = 8  # of workers by one cell, which may be the reason
 PATIENCE = 60.0  # seconds without any node, before a run is given up
