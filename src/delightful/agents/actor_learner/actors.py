@@ -52,7 +52,7 @@ class Actors(contextlib.AbstractContextManager["Actors"]):
         self.restarts = counter(config.actors)
         self.rejected = counter(config.actors)
         self.publishing: deque[float] = deque(maxlen=1000)  # seconds, of the last versions
-        self.fetching: deque[float] = deque(maxlen=1000)  # seconds, of the last batches
+        self.fetching: deque[float] = deque(maxlen=1000)  # seconds, of the last new parameters
         self._make, self._config, self._seed, self._say = make, config, seed, say
         self._layout, self._cluster, self._versions = layout, cluster, versions
         self._share = 1.0  # of a core: what an actor asks for
@@ -242,7 +242,8 @@ class Actors(contextlib.AbstractContextManager["Actors"]):
             self._reject(actor, wrong)
             return
         self._in_a_row = 0
-        self.fetching.append(sampled.fetching)
+        if sampled.fetching is not None:
+            self.fetching.append(sampled.fetching)
         self.queue.put(Batch(actor, sampled.version, sampled.arrays))
 
     def _reject(self, actor: int, wrong: str) -> None:

@@ -35,7 +35,7 @@ class Sampled(NamedTuple):
 
     version: int
     arrays: Arrays
-    fetching: float  # seconds until it had the parameters
+    fetching: float | None  # seconds until it had new parameters; None if it had them already
 
 
 class Failed(NamedTuple):
@@ -81,9 +81,10 @@ class Worker:
         import ray
 
         start = time.perf_counter()
+        fetching = None
         if version != self._version:
             self._version, self._parameters = version, ray.get(parameters[0])
-        fetched = time.perf_counter()
+            fetching = time.perf_counter() - start
         try:
             arrays = self._actor.sample(self._parameters, np.random.default_rng(numbers))
         except Exception as error:
@@ -91,7 +92,7 @@ class Worker:
         if isinstance(arrays, Mapping):  # else the learner's side says what is wrong
             arrays = {name: np.asarray(array) for name, array in arrays.items()}
         time.sleep((1 / self._speed - 1) * (time.perf_counter() - start))
-        return Sampled(version, arrays, fetched - start)
+        return Sampled(version, arrays, fetching)
 
 
 def checked(inspect: Inspect, ours: Versions) -> type:
