@@ -12,7 +12,7 @@ from pathlib import Path
 from control import control, inversion
 from frameworks import stacks, staleness
 from results import RESULTS, ROOT
-from token_reversal import learning_rates, stale_actors
+from token_reversal import author, learning_rates, stale_actors
 
 from delightful.agents.control.config import ControlConfig
 from delightful.agents.control.tasks import BENCHMARKING
@@ -169,7 +169,11 @@ def pages() -> dict[Path, str]:
         "README.md": {"counts": counts(rows)},
         "docs/plugins.md": {"staleness": staleness(), "stacks": stacks()},
         "docs/control.md": {"control": control(), "inversion": inversion()},
-        "docs/tokens.md": {"learning-rates": learning_rates(), "stale-actors": stale_actors()},
+        "docs/tokens.md": {
+            "learning-rates": learning_rates(),
+            "stale-actors": stale_actors(),
+            "author": author(),
+        },
         "docs/frictions.md": {"frictions": frictions(rows)},
     }
     found = {}
