@@ -96,17 +96,20 @@ def _shows(experiment: Experiment, figure: Figure, row: dict) -> bool:
     return claim.sweep is not None and claim.sweep is figure.sweep
 
 
-def _table(rows: list[dict]) -> list[str]:
+def _table(rows: list[dict], runs: bool = False) -> list[str]:
+    """Claims, a line each; with `runs`, also how the runs differ from those of --scale paper."""
     if not rows:
         return []
-    lines = ["| the paper says | paper | here, with interval | verdict |", "|---|---|---|---|"]
+    names = ["the paper says", "paper", "here, with interval", "verdict", *(["runs"] * runs)]
+    lines = [f"| {' | '.join(names)} |", f"|{'---|' * len(names)}"]
     for row in rows:
         here = f"{row['measures']}: {row['text']}" if row["measures"] else row["note"]
         needed = f"; {row['seeds_needed']} would probably decide it" if row["seeds_needed"] else ""
         seeds = f" ({row['seeds']} seeds{needed})" if row["seeds"] else ""
         reading = f"{row['reading']}: " if row["reading"] else ""
         verdict = f"{reading}{row['verdict']}"
-        cells = (f"{row['sentence']} ({row['where']})", row["paper"], here + seeds, verdict)
+        cells = [f"{row['sentence']} ({row['where']})", row["paper"], here + seeds, verdict]
+        cells += [row["differs_from_paper"]] * runs
         texts = [re.sub(r"([|*<$])", r"\\\1", cell) for cell in cells]
         lines.append(f"| {' | '.join(texts)} |")
     return [*lines, ""]
@@ -114,12 +117,13 @@ def _table(rows: list[dict]) -> list[str]:
 
 def frictions(rows: list[dict]) -> str:
     """Every claim on frictions with its verdict, and the figures that were drawn."""
-    mine = [row for row in rows if row["id"].startswith("frictions/")]
-    lines = _table(mine)
-    for figure in EXPERIMENTS["frictions"].figures:
+    experiment = EXPERIMENTS["frictions"]
+    lines = _table(_of(experiment, rows), runs=True)
+    for figure in experiment.figures:
         name = f"results/figures/{figure.id.replace('/', '-')}.png"
         if (ROOT / "docs" / name).exists():
-            lines += [f"![{figure.title}]({name})", "", figure.caption, ""]
+            shown = f"{figure.caption}{_runs(experiment, figure)}"
+            lines += [f"![{figure.title}]({name})", "", shown, ""]
     return "\n".join(lines)
 
 
