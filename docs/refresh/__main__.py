@@ -1,14 +1,16 @@
 """Put what docs/results holds into README.md and the docs.
 
-README.md and the pages on plug-ins, control, Token Reversal and frictions have markers between
-which a table is put; the pages on when not to use DG and of frequent questions, between which a
-value is put. The pages of docs/paper are written whole.
+README.md and the pages on plug-ins, control, Token Reversal, frictions, Ray and the actor–learner
+have markers between which a table is put; the pages on when not to use DG and of frequent
+questions, between which a value is put. The pages of docs/paper are written whole.
 """
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
+import benchmarks
 from control import control, inversion
 from frameworks import stacks, staleness
 from results import RESULTS, ROOT
@@ -165,6 +167,12 @@ def _few_digits(part: dict) -> str:
     return f"{value} [{low}, {high}]".replace("-", "−")
 
 
+def measured(name: str, table: Callable[[dict], str]) -> dict[str, str]:
+    """The table of a benchmark whose JSON is kept; the page stays as it is where none is."""
+    file = RESULTS / name / "bench.json"
+    return {"bench": table(json.loads(file.read_text("utf-8")))} if file.exists() else {}
+
+
 def pages() -> dict[Path, str]:
     """Every page that is refreshed, as it should be."""
     files = (RESULTS / "claims.json", RESULTS / "control" / "claims.json")
@@ -179,6 +187,8 @@ def pages() -> dict[Path, str]:
             "author": author(),
         },
         "docs/frictions.md": {"frictions": frictions(rows)},
+        "docs/ray.md": measured("ray", benchmarks.ray),
+        "docs/actor-learner.md": measured("actor-learner", benchmarks.actor_learner),
     }
     found = {}
     for path, parts in given.items():

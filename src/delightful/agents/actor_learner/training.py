@@ -42,7 +42,7 @@ class Result:
 
     step: int
     staleness: Staleness
-    dropped: Counter[int] = field(default_factory=Counter)  # from a full queue, by actor
+    dropped: Counter[int] = field(default_factory=Counter)  # after the first step, by actor
     rejected: Counter[int] = field(default_factory=Counter)  # unusable, by actor
     restarts: Counter[int] = field(default_factory=Counter)  # by actor
     seconds: float = 0.0  # after the first step, which compiles, in this process
@@ -145,7 +145,8 @@ class _Loop:
         self._learner, self._config = learner, config
         self._checkpoint, self._watch = checkpoint, watch
         self._before = Result(0, Staleness(0))  # the counts that a checkpoint held
-        self._early: Counter[int] = Counter()  # dropped during the first step, which compiles
+        # Dropped during the first step, which compiles: they do not say that the learner is slow.
+        self._early: Counter[int] = Counter()
         # The versions that actors may not have yet, because of the lag, and the one they have.
         self._held: deque[tuple[int, Arrays]] = deque(maxlen=config.lag + 1)
 
