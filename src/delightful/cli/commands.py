@@ -84,8 +84,8 @@ _ACTORS: Options = {
     "--batch-prompts": {
         "type": int,
         "metavar": "N",
-        "help": "tokens: prompts in a batch, a divisor of those of a step; the more, the fewer "
-        "calls to actors (default: 1, as in the paper)",
+        "help": "tokens: prompts in an actor's batch, a divisor of those of a step (default: 1, as "
+        "in the paper)",
     },
     "--queue": {
         "type": int,
