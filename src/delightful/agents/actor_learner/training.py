@@ -111,24 +111,23 @@ def train(
     if calls:
         say(f"going on after step {loop.result.step:,}")
     with connected(address, cores()) as cluster:
-        ours = expected(ALWAYS)
-        _check(cluster, ours, config, say)
+        ours = _check(cluster, config, say)
         with Actors(make_actor, learner.layout, config, seed, cluster, ours, say) as actors:
             actors.calls = calls or actors.calls
             loop.run(actors)
     return loop.result
 
 
-def _check(
-    cluster: Cluster, ours: Versions, config: ActorLearnerConfig, say: Callable[[str], None]
-) -> None:
-    """Check every node, and that there are cores for actors to share."""
+def _check(cluster: Cluster, config: ActorLearnerConfig, say: Callable[[str], None]) -> Versions:
+    """Check every node, and that there are cores for actors to share; the versions to be found."""
+    ours = expected(ALWAYS)
     check(cluster, ours)
     found = cluster.cores()
     if not found:  # they ask for a share of what there is, which adds no node
         raise LabError("the Ray cluster has no cores yet: add a node, since actors start at once.")
     if config.actors > found:
         say(f"{config.actors} actors on {found} cores: they take turns")
+    return ours
 
 
 class _Loop:
