@@ -9,9 +9,19 @@ from delightful.lab import style
 from delightful.lab.cells import Plan
 from delightful.lab.verdicts import NotMeasuredError
 from delightful.paper.control import EXPERIMENT
-from delightful.paper.control.figures import gate
+from delightful.paper.control.figures import gate, grid
 from delightful.paper.control.figures import tasks as figures
-from delightful.paper.control.sweep import GATES, OF_FRESH, OF_REPLAYED, QUICK_TASKS, SWEEPS
+from delightful.paper.control.sweep import (
+    CHOICES,
+    GATES,
+    GRID,
+    GRID_TASKS,
+    KLS,
+    OF_FRESH,
+    OF_REPLAYED,
+    QUICK_TASKS,
+    SWEEPS,
+)
 
 
 def test_every_figure_is_drawn_from_part_of_its_runs():
@@ -98,3 +108,21 @@ def test_the_gate_is_drawn_for_both_readings():
 def test_figures_10_to_12_are_those_of_the_main_text():
     main = [figure.number for figure in EXPERIMENT.figures if not figure.appendix]
     assert main == ["Figure 10", "Figure 11", "Figure 12"]
+
+
+def test_the_grid_shows_each_methods_kl_weights_and_the_shared_choices():
+    columns = ("method", "task", "kl", "advantage", "batch", "every", "length", "draws")
+    parts = []
+    for cell in GRID.cells(Plan("quick")):
+        fields = {name: getattr(cell.config, name) for name in (*columns, "least_deviation")}
+        task, method = fields.pop("task"), fields.pop("method")
+        varied = " ".join(cell.varied)
+        parts.append(runs({task: {method: 10 * cell.config.kl}}, varied=varied, **fields))
+    with style.context():
+        drawing = grid.grid(pl.concat(parts))
+    assert len(drawing.figure.axes) == 2 * len(GRID_TASKS)
+    by_kl = drawing.numbers.filter(pl.col("choice").is_null())
+    assert set(by_kl["kl"]) == set(KLS)
+    assert set(by_kl["method"]) == {"dg", "mpo", "pg", "ppo"}
+    bars = drawing.numbers.filter(pl.col("choice").is_not_null())
+    assert bars.height == len(GRID_TASKS) * 2 * len(CHOICES)

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from delightful.agents.control.config import ControlConfig
-from delightful.agents.control.settings import settings
+from delightful.agents.control.settings import DEVIATION_OVER_MEAN, settings
 from delightful.agents.control.tasks import BENCHMARKING, DOG_AND_QUADRUPED
 from delightful.lab.cells import Point, Sweep
 from delightful.paper.control.config import SAC, SHARED, TRAIN, SacConfig
@@ -31,6 +31,20 @@ QUICK_TASKS = (
 )
 QUICK_STEPS = 300_000
 PUBLIC_STEPS = 500_000
+GRID_TASKS = ("finger:spin", "walker:run")  # on which settings are chosen; no quick claim uses them
+GRID_STEPS = 100_000
+KLS = (0.5, 2.0, 6.0, 20.0)
+CHOICES: tuple[dict[str, Any], ...] = (
+    {},
+    {"advantage": "retrace"},
+    {"batch": 1024, "every": 16},  # as many transitions for each environment step
+    {"length": 4},
+    {"length": 16},
+    {"draws": 4},
+    {"every": 2},
+    {"least_deviation": 0.2},
+)
+"""What all methods share under `replayed`, varied one at a time; the first is what is used."""
 NARROW = 0.2  # an initial deviation at which, in one dimension, 76% of draws have a density above 1
 CLIPS = (0.01, 0.1, 0.2, 1.0, 10.0, 100.0)
 TEMPERATURES = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
@@ -140,6 +154,22 @@ def _gates(scale: str) -> list[Point]:
     ]
 
 
+def _grid(scale: str) -> list[Point]:
+    """Every method at every KL weight; PG and DG, at their own, with other shared choices."""
+    tasks = _CARTPOLE if scale == "smoke" else GRID_TASKS
+    sizes = {} if scale == "smoke" else {"steps": GRID_STEPS, "records": 10}
+    few = {"smoke": ((2.0, 6.0), CHOICES[:2])}
+    kls, choices = few.get(scale, (KLS, CHOICES))
+    found = []
+    for task in tasks:
+        own = {name: REPLAYED.config(scale, name, task=task, **sizes) for name in METHODS}
+        ratio = DEVIATION_OVER_MEAN
+        by_kl = [replace(c, kl=kl, kl_deviation=ratio * kl) for c in own.values() for kl in kls]
+        shared = [replace(own[name], **choice) for name in _SOME for choice in choices]
+        found += [(c, "kl") for c in by_kl] + [(c, "shared") for c in shared]
+    return [Point(c, "main" if c.method == "dg" else "rival", varied) for c, varied in found]
+
+
 def _sweep(agent: Agent, name: str, points: Callable[[Agent, str], list[Point]]) -> Sweep:
     """Days of work at the paper's scale: what has been run of it is shown."""
     of_scale = partial(points, agent)
@@ -188,4 +218,15 @@ def _sweeps(agent: Agent, suffix: str = "") -> Sweeps:
 OF_FRESH, OF_REPLAYED = READINGS = _sweeps(FRESH), _sweeps(REPLAYED, "-replayed")
 GATES = Sweep("control/gates", TRAIN, _gates, _SEEDS, _NEEDS, "control", in_part=True)
 
-SWEEPS = (*OF_FRESH, *OF_REPLAYED, GATES)
+GRID = Sweep(
+    "control/grid",
+    TRAIN,
+    _grid,
+    {"smoke": 1, "quick": 2, "paper": 3},
+    _NEEDS,
+    "control",
+    in_part=True,
+    reading=REPLAYED.name,
+)
+
+SWEEPS = (*OF_FRESH, *OF_REPLAYED, GATES, GRID)
