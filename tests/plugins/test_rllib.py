@@ -26,7 +26,7 @@ MODULE = "default_policy"
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster():
-    ray.init(num_cpus=2, include_dashboard=False, ignore_reinit_error=True)
+    ray.init("local", num_cpus=2, include_dashboard=False, ignore_reinit_error=True)
     yield
     ray.shutdown()
 

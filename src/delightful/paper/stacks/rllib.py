@@ -36,7 +36,8 @@ def algorithm(
 ) -> Any:
     options = {"include_dashboard": False, "log_to_driver": False, "ignore_reinit_error": True}
     with starting_ray():
-        ray.init(num_cpus=1, **options)
+        # Not one that somebody else has started, whose address Ray would find in a file.
+        ray.init("local", num_cpus=1, **options)
     base = PPOConfig() if delight is None else DelightPPOConfig().delight(**asdict(delight))
     model = DefaultModelConfig(
         fcnet_hiddens=[64, 64],
