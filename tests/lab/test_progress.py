@@ -151,7 +151,10 @@ def test_a_long_cell_is_reported_before_it_ends(
     monkeypatch.setattr(progress.Console, "print", printed)
     told.clear()
     run_missing(CELLS[:1], Store(tmp_path), 1)
-    assert "50%, 0/1 cells, about" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "50%, 0/1 cells, about" in said
+    assert said.startswith("1 cell to run, 0 done already")
+    assert "1 cell in " in said
 
 
 @pytest.mark.usefixtures("clock")

@@ -19,6 +19,7 @@ from delightful.lab.reporter import Reporter
 from delightful.lab.runners import Runner
 from delightful.lab.store import Store
 from delightful.lab.verdicts import VERDICTS
+from delightful.lab.wording import plural
 from delightful.paper import TITLE
 
 DEFAULT_BUDGET = "10m"
@@ -51,7 +52,8 @@ def run(options: Namespace) -> None:
     summarise(experiments, decisions)
     print(f"report: {folder / 'report.html'}")
     if broken:
-        raise LabError(f"{len(broken)} cells failed, for the reasons above; the others are kept.")
+        failed = f"{plural(len(broken), 'cell')} failed, for the reasons above"
+        raise LabError(f"{failed}; the others are kept.")
 
 
 def within(

@@ -123,6 +123,6 @@ def next_cells(
     cells: list[Cell] = []
     for decision in sorted(decisions, key=lambda d: (not d.standing, d.seconds or 0.0)):
         sweep = decision.reading.sweep
-        if decision.needed and sweep is not None and can_run(sweep, decision.plan):
-            cells += whole_blocks(decision, decision.needed)
+        if decision.needed and sweep is not None and can_run(sweep, decision.ahead):
+            cells += whole_blocks(decision)
     return [cell for cell in dict.fromkeys(cells) if store.state(cell) != "done"]

@@ -16,6 +16,7 @@ from delightful.lab.duration import duration
 from delightful.lab.errors import BrokenRunError, LabError
 from delightful.lab.runners import LocalRunner, Runner
 from delightful.lab.store import Store
+from delightful.lab.wording import plural
 
 BETWEEN_UPDATES, BETWEEN_LINES = 1.0, 60.0  # seconds; lines where there is no terminal
 
@@ -47,18 +48,18 @@ def run_missing(
         if states[cell.id] == "damaged":
             console.print(f"{store.damage(cell)}")
     if not to_run:
-        console.print(f"{len(done)} cells are done already; nothing to run.")
+        console.print(f"{plural(len(done), 'cell')} done already; nothing to run.")
         return 0
     store.prepare()
     runner.prepare(to_run)
     seconds, source = cost.estimate(to_run, done, store, runner.slots)
     place = f"on {runner.place(len(to_run))}"
     if budget and budget.finite:  # it ends long before all that open claims could need is run
-        console.print(f"running {place}, {len(done)} cells done already; {budget}")
+        console.print(f"running {place}, {plural(len(done), 'cell')} done already; {budget}")
     else:
         console.print(
-            f"{len(to_run)} cells to run, {len(done)} done already: about {duration(seconds)} "
-            f"{place} ({source})" + (f"; {budget}" if budget else "")
+            f"{plural(len(to_run), 'cell')} to run, {len(done)} done already: about "
+            f"{duration(seconds)} {place} ({source})" + (f"; {budget}" if budget else "")
         )
     store.log("start", cells=len(to_run), workers=runner.slots, estimate=round(seconds, 1))
     outlook = Outlook(to_run, store, min(runner.slots, len(to_run)), seconds)
@@ -91,20 +92,23 @@ def _run(
     except KeyboardInterrupt:
         finished = len(outlook.finished) - len(broken)
         store.log("stopped", finished=finished)
-        total = "" if budget and budget.finite else f" of {outlook.total}"
+        count = f"{finished} of {plural(outlook.total, 'cell')}"
+        if budget and budget.finite:
+            count = plural(finished, "cell")
+        were, are = ("was", "is") if finished == 1 else ("were", "are")
         raise LabError(
-            f"stopped: {finished}{total} cells were finished and are kept; "
+            f"stopped: {count} {were} finished and {are} kept; "
             "give the same command again to resume."
         ) from None
     if failed is not None:
         failed += broken
     elif broken:
         raise LabError(
-            f"{len(broken)} of {outlook.total} cells failed, for the reasons above: "
+            f"{len(broken)} of {plural(outlook.total, 'cell')} failed, for the reasons above: "
             f"{', '.join(map(str, broken[:3]))}{' and more' if len(broken) > 3 else ''}; "
             "the others are kept."
         )
-    console.print(f"{len(outlook.finished)} cells in {duration(outlook.elapsed)}")
+    console.print(f"{plural(len(outlook.finished), 'cell')} in {duration(outlook.elapsed)}")
     sys.stderr.flush()
     return len(outlook.finished)
 
@@ -147,7 +151,7 @@ def _progress_bar(
 def _now(outlook: "Outlook", budget: Budget | None) -> tuple[float, str, str]:
     """The share that the bar shows, the cells, and what is left, in words."""
     if budget and budget.finite:
-        count = f"{budget.finished} cell{'' if budget.finished == 1 else 's'} finished"
+        count = f"{plural(budget.finished, 'cell')} finished"
         return budget.share, count, f"{_aim(outlook, budget)}{budget}"
     left = f"{outlook.left()}; {budget}" if budget else outlook.left()
     return outlook.done(), f"{outlook.count} cells", left

@@ -15,9 +15,9 @@ from delightful.lab.rendering import on_smoke
 from delightful.lab.report.arranging import Checked, Group, Part, arrange
 from delightful.lab.report.claims import absent, article
 from delightful.lab.report.figures import figure, heading
-from delightful.lab.report.markup import plural
 from delightful.lab.report.summary import bar, card, legend, tally, totals
 from delightful.lab.store import cannot_write, write_whole
+from delightful.lab.wording import plural
 
 REFRESH = 20  # seconds, while a run is on
 
