@@ -1,5 +1,6 @@
 """Rules that are data, and the verdicts that follow from them."""
 
+import json
 import math
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from delightful.lab.conditions import Condition
 from delightful.lab.errors import LabError
 from delightful.lab.quantities import Exact, Greatest, Least, Mean
 from delightful.lab.statistics import Estimate
@@ -266,6 +268,20 @@ def test_the_headline_is_what_fails_then_what_is_open_then_the_closest_call():
 def test_settings_that_were_not_run_may_turn_a_verdict_on_all_of_them(criterion, quantity, turns):
     rule = Rule(criterion)
     assert may_turn(rule, judge(rule, measured(quantity), 0.95)) == turns
+
+
+def test_a_condition_is_data_of_the_rule_that_its_words_and_its_check_share():
+    half = Condition("at η from {:g} to {:g}", (0.5, 2.0), ours="the paper says η ≈ 1")
+    rule = Rule(above(0, "x"), conditions=(half, Condition("if {:g} tasks were run", (7,))))
+    assert rule.words == (
+        "x: above 0; at η from 0.5 to 2 (our threshold: the paper says η ≈ 1); if 7 tasks were run"
+    )
+    first, second = rule.row()["conditions"]
+    assert (first["values"], first["ours"]) == ((0.5, 2.0), "the paper says η ≈ 1")
+    assert second["words"] == "if 7 tasks were run"
+    json.dumps(rule.row())
+    with pytest.raises(ValueError, match="a place for each"):
+        Condition("at η from {:g}", (0.5, 2.0))
 
 
 def test_a_rule_on_a_whole_grid_says_so():
