@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from delightful.lab.budget import next_cells
+from delightful.lab.budget import cells_of, next_aims
 from delightful.lab.cells import Plan, Point, Sweep
 from delightful.lab.decisions import decide
 from delightful.lab.errors import LabError
@@ -165,7 +165,7 @@ def test_what_a_smaller_scale_cannot_measure_names_the_papers_and_its_cost(store
     assert decision.seconds > 0
     assert "--scale paper --seeds 6" in decision.command
     assert "6 seeds at paper scale would measure it" in outlook(decision)
-    assert next_cells([decision], store, lambda *_: True) == APART.cells(Plan("paper", 6))
+    assert cells_of(next_aims([decision], store, lambda *_: True)) == APART.cells(Plan("paper", 6))
     (asked,) = decide(claim, store, Plan("quick"), "quick")
     assert (asked.needed, asked.plan.scale) == (None, "quick")
 
@@ -225,7 +225,7 @@ def test_seeds_that_would_only_get_a_verdict_refused_are_not_asked_for(
     assert "--scale quick" in decision.command
     ahead = replace(Plan(scale), seeds=decision.needed)
     missing = [cell for cell in grid.cells(ahead) if store.state(cell) != "done"]
-    assert next_cells([decision], store, lambda *_: True) == missing
+    assert cells_of(next_aims([decision], store, lambda *_: True)) == missing
     row = decision.row()
     found = (row["seeds_needed"], row["first_verdict_seeds"])
     assert found == ((None, 6) if scale == "paper" else (21, None))
@@ -256,7 +256,7 @@ def test_damaged_cells_are_run_again_by_the_command_that_is_named(store: Store) 
     assert f"`{again}` runs it again" in decision.note
     assert decision.row()["damaged"]
     assert decision.row()["core_seconds_needed"] is not None
-    assert next_cells([decision], Store(store.path), lambda *_: True) == [last]
+    assert cells_of(next_aims([decision], Store(store.path), lambda *_: True)) == [last]
 
 
 def test_runs_of_another_store_are_said_to_be(store: Store, tmp_path: Path) -> None:

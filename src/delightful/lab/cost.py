@@ -97,14 +97,18 @@ class Speed:
         factor = self.measured.get(cell.program.name) or _speed_factor()
         return (1 - cell.share(self._store.unfinished(cell))) * self._guess(cell) * factor
 
-    def total(self, cells: Iterable[Cell]) -> float:
-        """Seconds of one core for what is left of several cells, each program compiled once."""
-        before, seconds = set(self._compiled), 0.0
+    def each(self, cells: Iterable[Cell]) -> list[float]:
+        """As `seconds` for several cells, each program compiled once."""
+        before, seconds = set(self._compiled), []
         for cell in cells:
-            seconds += self.seconds(cell)
+            seconds.append(self.seconds(cell))
             self._compiled.add(_compiled(cell))
         self._compiled = before
         return seconds
+
+    def total(self, cells: Iterable[Cell]) -> float:
+        """The sum of `each`."""
+        return sum(self.each(cells))
 
     def _guess(self, cell: Cell) -> float:
         return guess(cell) - (cell.program.start if _compiled(cell) in self._compiled else 0.0)

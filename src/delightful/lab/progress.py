@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from delightful.lab import cost
-from delightful.lab.budget import Budget
+from delightful.lab.budget import Aim, Budget
 from delightful.lab.cells import Cell
 from delightful.lab.duration import duration
 from delightful.lab.errors import BrokenRunError, LabError
@@ -53,17 +53,22 @@ def run_missing(
     store.prepare()
     runner.prepare(to_run)
     seconds, source = cost.estimate(to_run, done, store, runner.slots)
+    outlook = Outlook(to_run, store, min(runner.slots, len(to_run)), seconds)
     place = f"on {runner.place(len(to_run))}"
     if budget and budget.finite:  # it ends long before all that open claims could need is run
-        console.print(f"running {place}, {plural(len(done), 'cell')} done already; {budget}")
+        console.print(
+            f"running {place}, {plural(len(done), 'cell')} done already; "
+            f"{_aim(outlook, budget)}{budget}"
+        )
     else:
         console.print(
             f"{plural(len(to_run), 'cell')} to run, {len(done)} done already: about "
             f"{duration(seconds)} {place} ({source})" + (f"; {budget}" if budget else "")
         )
     store.log("start", cells=len(to_run), workers=runner.slots, estimate=round(seconds, 1))
-    outlook = Outlook(to_run, store, min(runner.slots, len(to_run)), seconds)
-    allowed = budget.affordable(to_run, done, store, outlook.skip) if budget else to_run
+    allowed: Iterable[Cell] = to_run
+    if budget:
+        allowed = budget.affordable(to_run, done, store, outlook.skip, runner.slots, console.print)
     ran = _run(allowed, outlook, store, runner, console, budget, broken)
     store.log("end", cells=ran)
     return ran
@@ -158,12 +163,15 @@ def _now(outlook: "Outlook", budget: Budget | None) -> tuple[float, str, str]:
 
 
 def _aim(outlook: "Outlook", budget: Budget) -> str:
-    """When what the budget is spent on first will probably be complete, in words; empty if not
-    within it."""
-    seconds = outlook.remaining()
-    if not budget.aim or seconds > budget.left:
-        return ""
-    return f"{budget.aim} in about {duration(seconds)}, "
+    """When the first of the budget's aims that is not reached probably will be, in words; empty if
+    there is none."""
+    for aim in budget.aims:
+        seconds = outlook.until(aim)
+        if seconds is not None:
+            late = seconds > budget.left
+            when = "after this budget" if late else f"in about {duration(seconds)}"
+            return f"{aim.words} {when}, "
+    return ""
 
 
 class Outlook:
@@ -178,6 +186,7 @@ class Outlook:
     def __init__(self, cells: Sequence[Cell], store: Store, workers: int, estimate: float) -> None:
         self.finished: set[str] = set()  # ids
         self._cells, self._store, self._estimate = cells, store, estimate
+        self._workers = workers
         self._work = {cell.id: cost.guess(cell) for cell in cells}
         self._total = sum(self._work.values())
         self._first = min(1.0, workers / len(cells))
@@ -216,6 +225,28 @@ class Outlook:
             if cell.program.share and cell.id not in finished | self._skipped
         )
         return (whole + parts) / max(self._total, 1e-9)
+
+    def until(self, aim: Aim) -> float | None:
+        """The seconds until an aim is reached, whose cells come first; None if it has been, or if
+        what it needs is left out."""
+        finished, skipped = set(self.finished), set(self._skipped)
+        mine = [cell for cell in aim.cells if cell.id in self._work and cell.id not in finished]
+        if aim.whole and any(cell.id in skipped for cell in mine):
+            return None
+        mine = [cell for cell in mine if cell.id not in skipped]
+        if not mine:
+            return None
+        share = self._left(mine) / max(self._left(self._cells), 1e-9)
+        return share * self.remaining() * self._workers / min(self._workers, len(mine))
+
+    def _left(self, cells: Iterable[Cell]) -> float:
+        """The work that is left of some cells."""
+        over = self.finished | self._skipped
+        return sum(
+            self._work[cell.id] * (1 - cell.share(self._store.unfinished(cell)))
+            for cell in cells
+            if cell.id not in over
+        )
 
     def left(self) -> str:
         """The remaining time, in words."""

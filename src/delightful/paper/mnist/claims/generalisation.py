@@ -86,11 +86,10 @@ def temperature(table: pl.DataFrame) -> Measurement:
     """The optimal temperature η ≈ 1 is consistent across train and validation."""
     worse: Excesses = {}
     lowest = []
+    low, high = _NEAR_ONE.values
     for split, metric in (("training", "train_error"), ("validation", "val_error")):
         errors = by_grid(table, "dg", "temperature", metric)
-        worse |= {
-            f"{split}, {case}": gap for case, gap in excess(errors, *_NEAR_ONE.values, "η").items()
-        }
+        worse |= {f"{split}, {case}": gap for case, gap in excess(errors, low, high, "η").items()}
         lowest.append(f"{best(errors):g} in {split}")
     return measured(worse, note=f"the η with the lowest mean error: {', '.join(lowest)}")
 
