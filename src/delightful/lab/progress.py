@@ -56,15 +56,12 @@ def run_missing(
     outlook = Outlook(to_run, store, min(runner.slots, len(to_run)), seconds)
     place = f"on {runner.place(len(to_run))}"
     if budget and budget.finite:  # it ends long before all that open claims could need is run
-        console.print(
-            f"running {place}, {plural(len(done), 'cell')} done already; "
-            f"{_aim(outlook, budget)}{budget}"
-        )
+        words = f"running {place}, {plural(len(done), 'cell')} done already"
+        console.print(f"{words}; {_aim(outlook, budget)}{budget}")
     else:
-        console.print(
-            f"{plural(len(to_run), 'cell')} to run, {len(done)} done already: about "
-            f"{duration(seconds)} {place} ({source})" + (f"; {budget}" if budget else "")
-        )
+        words = f"{plural(len(to_run), 'cell')} to run, {len(done)} done already"
+        words += f": about {duration(seconds)} {place} ({source})"
+        console.print(f"{words}; {budget}" if budget else words)
     store.log("start", cells=len(to_run), workers=runner.slots, estimate=round(seconds, 1))
     allowed: Iterable[Cell] = to_run
     if budget:
