@@ -17,6 +17,7 @@ from delightful.lab.experiment import Figure
 from delightful.lab.selection import plan_for, usable
 from delightful.lab.store import Store
 from delightful.paper import EXPERIMENTS
+from delightful.paper.tokens import sweep
 from delightful.plugins.gating import LOGGED, DelightConfig
 from delightful.registry import METHODS
 
@@ -69,6 +70,18 @@ def _is_drawn(figure: Figure, runs: Path, figures: Path, scratch: Path) -> bool:
     kept = figures / drawn.files["csv"].name
     assert kept.read_bytes() == drawn.files["csv"].read_bytes()
     return True
+
+
+def test_the_age_that_stands_for_the_paper_is_nearest_to_the_measured_staleness() -> None:
+    summary = json.loads((RESULTS / "actor-learner" / "summary.json").read_text("utf-8"))
+    measured = summary["staleness"]["mean"]
+    for text in (
+        sweep.MEASURED_STALENESS,
+        *((ROOT / "docs" / page).read_text("utf-8") for page in ("tokens.md", "actor-learner.md")),
+    ):
+        assert f"{measured:.2f} updates old" in " ".join(text.split())
+    nearest = min(sweep.DELAYS, key=lambda delay: abs(delay / 2 - measured))
+    assert sweep.WITH_STALE.delay == nearest
 
 
 def test_docs_name_every_method_and_only_real_options() -> None:

@@ -1,18 +1,20 @@
 """Put what docs/results holds into README.md and the docs.
 
-README.md and the pages on plug-ins, control, Token Reversal and frictions have markers between
-which a table is put; the pages on when not to use DG and of frequent questions, between which a
-value is put. The pages of docs/paper are written whole.
+README.md and the pages on plug-ins, control, Token Reversal, frictions, Ray and the actor–learner
+have markers between which a table is put; the pages on when not to use DG and of frequent
+questions, between which a value is put. The pages of docs/paper are written whole.
 """
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
+import benchmarks
 from control import control, inversion
 from frameworks import stacks, staleness
 from results import RESULTS, ROOT
-from token_reversal import learning_rates, stale_actors
+from token_reversal import author, learning_rates, stale_actors
 
 from delightful.agents.control.config import ControlConfig
 from delightful.agents.control.tasks import BENCHMARKING
@@ -96,17 +98,20 @@ def _shows(experiment: Experiment, figure: Figure, row: dict) -> bool:
     return claim.sweep is not None and claim.sweep is figure.sweep
 
 
-def _table(rows: list[dict]) -> list[str]:
+def _table(rows: list[dict], runs: bool = False) -> list[str]:
+    """Claims, a line each; with `runs`, also how the runs differ from those of --scale paper."""
     if not rows:
         return []
-    lines = ["| the paper says | paper | here, with interval | verdict |", "|---|---|---|---|"]
+    names = ["the paper says", "paper", "here, with interval", "verdict", *(["runs"] * runs)]
+    lines = [f"| {' | '.join(names)} |", f"|{'---|' * len(names)}"]
     for row in rows:
         here = f"{row['measures']}: {row['text']}" if row["measures"] else row["note"]
         needed = f"; {row['seeds_needed']} would probably decide it" if row["seeds_needed"] else ""
         seeds = f" ({row['seeds']} seeds{needed})" if row["seeds"] else ""
         reading = f"{row['reading']}: " if row["reading"] else ""
         verdict = f"{reading}{row['verdict']}"
-        cells = (f"{row['sentence']} ({row['where']})", row["paper"], here + seeds, verdict)
+        cells = [f"{row['sentence']} ({row['where']})", row["paper"], here + seeds, verdict]
+        cells += [row["differs_from_paper"]] * runs
         texts = [re.sub(r"([|*<$])", r"\\\1", cell) for cell in cells]
         lines.append(f"| {' | '.join(texts)} |")
     return [*lines, ""]
@@ -114,12 +119,13 @@ def _table(rows: list[dict]) -> list[str]:
 
 def frictions(rows: list[dict]) -> str:
     """Every claim on frictions with its verdict, and the figures that were drawn."""
-    mine = [row for row in rows if row["id"].startswith("frictions/")]
-    lines = _table(mine)
-    for figure in EXPERIMENTS["frictions"].figures:
+    experiment = EXPERIMENTS["frictions"]
+    lines = _table(_of(experiment, rows), runs=True)
+    for figure in experiment.figures:
         name = f"results/figures/{figure.id.replace('/', '-')}.png"
         if (ROOT / "docs" / name).exists():
-            lines += [f"![{figure.title}]({name})", "", figure.caption, ""]
+            shown = f"{figure.caption}{_runs(experiment, figure)}"
+            lines += [f"![{figure.title}]({name})", "", shown, ""]
     return "\n".join(lines)
 
 
@@ -161,6 +167,12 @@ def _few_digits(part: dict) -> str:
     return f"{value} [{low}, {high}]".replace("-", "−")
 
 
+def measured(name: str, table: Callable[[dict], str]) -> dict[str, str]:
+    """The table of a benchmark whose JSON is kept; the page stays as it is where none is."""
+    file = RESULTS / name / "bench.json"
+    return {"bench": table(json.loads(file.read_text("utf-8")))} if file.exists() else {}
+
+
 def pages() -> dict[Path, str]:
     """Every page that is refreshed, as it should be."""
     files = (RESULTS / "claims.json", RESULTS / "control" / "claims.json")
@@ -169,8 +181,14 @@ def pages() -> dict[Path, str]:
         "README.md": {"counts": counts(rows)},
         "docs/plugins.md": {"staleness": staleness(), "stacks": stacks()},
         "docs/control.md": {"control": control(), "inversion": inversion()},
-        "docs/tokens.md": {"learning-rates": learning_rates(), "stale-actors": stale_actors()},
+        "docs/tokens.md": {
+            "learning-rates": learning_rates(),
+            "stale-actors": stale_actors(),
+            "author": author(),
+        },
         "docs/frictions.md": {"frictions": frictions(rows)},
+        "docs/ray.md": measured("ray", benchmarks.ray),
+        "docs/actor-learner.md": measured("actor-learner", benchmarks.actor_learner),
     }
     found = {}
     for path, parts in given.items():

@@ -1,12 +1,21 @@
-"""Token Reversal's page: learning rates, and what stale actors change."""
+"""Token Reversal's page: learning rates, what stale actors change, and the author's code."""
+
+from collections.abc import Iterable, Sequence
+from statistics import mean
 
 import polars as pl
 from results import RESULTS
 
+from delightful.lab.cells import Plan
 from delightful.lab.plotting import label
-from delightful.paper.tokens.sweep import WITH_FRESH, WITH_STALE
+from delightful.lab.selection import plan_for, table_of
+from delightful.lab.store import Store
+from delightful.paper.tokens.figures.author import REGRETS
+from delightful.paper.tokens.runs import ends
+from delightful.paper.tokens.sweep import AUTHORS, WITH_FRESH, WITH_STALE
 
 COLUMNS = ("method", "mean", "seeds")
+STUCK = 0.1  # error at the end of a run that has not learned the task
 
 
 def stale_actors() -> str:
@@ -28,6 +37,12 @@ def stale_actors() -> str:
         "",
     ]
     lines += [f"- {_from_delay_on(spec, leads)}" for spec in methods if spec != "dg"]
+    lines += [
+        "",
+        "Every method makes one update per batch here. At D = 0 PPO's ratios are then all 1, and "
+        "it is PG: a lead over it there is a second look at the lead over PG. PPO with four passes "
+        "over each batch is in the claims with fresh actors.",
+    ]
     return "\n".join([*lines, "", *_turning(), ""])
 
 
@@ -71,10 +86,52 @@ def _from_on(mine: pl.DataFrame) -> str:
 
 
 def learning_rates() -> str:
-    """Every method's learning rate, by how old the actors are."""
+    """Every method's learning rate, by how old the actors are, and the rates that were run."""
     lines = ["| actors | " + " | ".join(map(label, WITH_STALE.settings)) + " |"]
     lines.append("|---|" + "---|" * len(WITH_STALE.settings))
-    for actors in (WITH_STALE, WITH_FRESH):
+    shown = []
+    for actors, name in ((WITH_STALE, "learning-rate"), (WITH_FRESH, "learning-rate-fresh")):
         rates = [f"{own['learning_rate']:g}" for own in actors.settings.values()]
         lines.append(f"| {actors.reading} | {' | '.join(rates)} |")
-    return "\n".join(lines) + "\n"
+        rows = pl.read_csv(RESULTS / "figures" / f"tokens-{name}.csv")
+        run = ", ".join(f"{rate:g}" for rate in sorted(rows["learning_rate"].unique()))
+        shown.append(f"with {actors.reading} {run} ({rows['seeds'].min()} seeds)")
+    return "\n".join([*lines, "", f"Rates that Figure 21a shows: {'; '.join(shown)}.", ""])
+
+
+def author() -> str:
+    """The average errors of the author's code and of ours with its settings, each seed's."""
+    store = Store(RESULTS / "runs")
+    table = table_of(AUTHORS, plan_for(AUTHORS, store, Plan(), None), store)
+    if table is None:
+        return "Our side was not run.\n"
+    runs = ends(table).sort("seed")
+    lines = ["| | actors | the author's code | ours |", "|---|---|---|---|"]
+    sides: dict[str, list[str]] = {"larger": [], "smaller": [], "apart": []}
+    for (spec, delay), theirs in REGRETS.items():
+        mine = runs.filter(pl.col("method") == spec, pl.col("delay") == delay)
+        ours, stuck = mine["regret"].to_list(), (mine["error"] > STUCK).to_list()
+        actors = f"up to {delay} updates old" if delay else "fresh"
+        shown = f"{_each(theirs, [False] * len(theirs))} | {_each(ours, stuck)}"
+        lines.append(f"| {_brief(spec)} | {actors} | {shown} |")
+        case = f"{_brief(spec)} at D = {delay}"
+        sides["larger" if mean(ours) > mean(theirs) else "smaller"].append(case)
+        if min(ours) > max(theirs) or max(ours) < min(theirs):
+            sides["apart"].append(case)
+    words = {side: ", ".join(cases) or "none" for side, cases in sides.items()}
+    lines += [
+        "",
+        "Mean, and in brackets each seed where there are several; "
+        f"† more than {STUCK:.0%} of the tokens are still wrong at the end.",
+        "",
+        f"Our mean error is larger for {words['larger']}; it is smaller for {words['smaller']}. "
+        f"All seeds of one side are above all of the other's for {words['apart']}.",
+    ]
+    return "\n".join([*lines, ""])
+
+
+def _each(values: Sequence[float], stuck: Iterable[bool]) -> str:
+    """The mean, and in brackets each seed."""
+    marked = zip(values, stuck, strict=True)
+    each = ", ".join(f"{value:.3f}{'†' if mark else ''}" for value, mark in marked)
+    return f"{mean(values):.3f} ({each})" if len(values) > 1 else each

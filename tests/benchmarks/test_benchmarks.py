@@ -15,6 +15,7 @@ from delightful.benchmarks import (
     estimator,
     mnist,
     plugins,
+    products,
     ray,
     tokens,
     torch_comparison,
@@ -148,15 +149,43 @@ def test_the_pytorch_side_samples_from_the_policy_that_it_trains() -> None:
 def test_control_says_what_was_held_and_what_was_missed() -> None:
     found: dict[str, Any] = {"environment_steps_per_second": 1e4, "steps_per_second": 1e3}
     found |= {"learner_steps_per_second": 250.0, "overlap": 1.4, "overlap_interval": [1.2, 1.5]}
+    found |= {"learner_step_milliseconds": 4.0, "product_milliseconds": 3.0}
+    found |= {"products": {"policy": 1.0, "critic": 2.0}}
     for name in ("ratio_to_sb3", "ratio_to_sbx"):
         found |= {name: 3.0, f"{name}_interval": [2.5, 3.5]}
     for minutes, verdict in ((24.9, "held"), (25.1, "missed")):
         tasks = {"cheetah:run": found | {"million_steps_minutes": minutes}}
         lines = control.describe({"tasks": tasks}).splitlines()
-        assert lines[5].endswith("goal at most 1.3: missed")
-        assert lines[6].endswith(f"{minutes} minutes  goal at most 25: {verdict}")
-        assert lines[7].endswith("goal at least 5: missed")
-        assert lines[8].endswith("goal at least 1: held")
+        assert "4.00 ms, of which its matrix products alone take 3.00 ms" in lines[4]
+        assert [line.split()[0] for line in lines[5:7]] == ["policy", "critic"]
+        assert lines[8].endswith("goal at most 1.3: missed")
+        assert lines[9].endswith(f"{minutes} minutes  goal at most 25: {verdict}")
+        assert lines[10].endswith("goal at least 5: missed")
+        assert lines[11].endswith("goal at least 1: held")
+
+
+def test_a_learner_step_has_the_products_that_xla_counts() -> None:
+    jax = pytest.importorskip("jax")
+    from delightful.agents.control import learner, replay
+    from delightful.agents.control.settings import configured
+
+    observed, actions = 17, 6
+    config = configured("dg", "replayed", width=64)
+    memory = replay.empty(364, config.actors, observed, actions)
+    state = learner.initial(config, 0, observed, actions)
+    key = jax.random.key(0)
+    step = jax.jit(lambda state: learner.step(config, {}, state, memory, key))
+    counted = step.lower(state).compile().cost_analysis()["flops"]
+    found = products.products(config, observed, actions)
+    ours = sum(product.operations for part in found.values() for product in part)
+    assert 0.8 * counted < ours < counted  # the rest is elementwise
+
+
+def test_a_product_alone_is_timed() -> None:
+    some = {"one": [products.Product(8, 4, 2)], "two": [products.Product(8, 4, 2)] * 2}
+    found = products.milliseconds(some)
+    assert found["two"] == pytest.approx(2 * found["one"])
+    assert found["one"] > 0
 
 
 @pytest.mark.slow

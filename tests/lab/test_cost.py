@@ -7,7 +7,7 @@ import pytest
 
 from delightful.cli.main import main
 from delightful.lab.cells import Cell
-from delightful.lab.cost import Speed, guess, makespan
+from delightful.lab.cost import Speed, forecast, guess, makespan
 from delightful.lab.store import Store
 from delightful.paper.bandit.config import TRAIN, BanditConfig
 
@@ -80,6 +80,19 @@ def test_a_dry_run_prints_the_cost_and_runs_nothing(
     assert "on 512 workers" in clock
     assert longest.startswith("  longest cell: bandit/")
     assert not store.exists()
+
+
+def test_the_longest_cell_is_named_with_what_tells_it_from_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("delightful.lab.cost._speed_factor", lambda: 1.0)
+    by_steps = replace(PROGRAM, seconds=lambda config: float(config.steps))
+    long = replace(CONFIG, step_size=0.5, steps=2 * CONFIG.steps)
+    cells = [Cell(by_steps, config, 0, 2) for config in (CONFIG, long)]
+    (said,) = (x for x in forecast(cells, Store(tmp_path), 2).splitlines() if "longest" in x)
+    assert f"seeds 0–1 (step_size=0.5, steps={long.steps}), about " in said
+    (said,) = (x for x in forecast(cells[:1], Store(tmp_path), 2).splitlines() if "longest" in x)
+    assert "seeds 0–1, about " in said
 
 
 def test_a_dry_run_of_a_budget_is_refused(

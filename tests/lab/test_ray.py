@@ -225,6 +225,42 @@ def test_a_cell_that_another_process_runs_is_left_to_it(
     assert store.state(held) == "done"
 
 
+# Demand
+
+MOST = ray.MOST_IN_FLIGHT
+
+
+@pytest.mark.parametrize(
+    ("workers", "at_once", "submitted"),
+    [
+        (None, True, MOST),
+        (8, True, 8),  # on a cluster of 2 cores: 6 wait, for which an autoscaler adds nodes
+        (1, True, 1),
+        (MOST + 1, True, MOST),
+        (None, False, 3),
+        (8, False, 3),
+        (1, False, 1),
+    ],
+)
+def test_an_autoscaler_sees_the_cells_that_wait_for_a_core(
+    store: Store,
+    monkeypatch: pytest.MonkeyPatch,
+    workers: int | None,
+    at_once: bool,
+    submitted: int,
+) -> None:
+    runner = RayRunner(workers=workers)
+    runner._cluster = Cluster()
+    monkeypatch.setattr(Cluster, "cores", lambda _: 2)
+    given: list[Cell] = []
+    monkeypatch.setattr(ray._Run, "_submit", lambda _, one: given.append(one))
+    cells = [cell("sleeping", number) for number in range(MOST + 2)]
+    store.prepare()
+    with store.locks() as locks:
+        list(ray._Run(runner, cells if at_once else iter(cells), store, locks)._start())
+    assert given == cells[:submitted]
+
+
 # Connections
 
 
@@ -245,7 +281,7 @@ def test_a_ray_of_the_caller_is_used_and_left_running(
 def test_another_version_is_refused_by_the_check_and_by_each_task(
     connected: RayRunner, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ours = nodes.expected(ray.ALWAYS) | {"jax": "0.0.1"}
+    ours = nodes.expected(nodes.ALWAYS) | {"jax": "0.0.1"}
     monkeypatch.setattr(ray, "expected", lambda _: ours)
     said = r"node .* has jax [\d.]+, and here it is 0\.0\.1: install the same on every node"
     with pytest.raises(LabError, match=said):

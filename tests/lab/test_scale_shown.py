@@ -25,7 +25,7 @@ from delightful.lab.verdicts import (
     measured,
 )
 from delightful.paper.bandit.config import ALIGN, AlignmentConfig
-from delightful.paper.control.sweep import TASKS
+from delightful.paper.control.sweep import OF_FRESH
 from delightful.paper.mnist.sweep import BATCH as BATCHES
 
 SEEDS = {"smoke": 2, "quick": 6, "paper": 20}
@@ -277,7 +277,7 @@ def test_it_is_said_how_runs_differ_from_the_papers() -> None:
     fewer = Plan("paper", changes={"batch": "3"})
     assert from_paper(SHARED, fewer) == "runs with batch 3 instead of 10"
     steps = "runs of 300,000 steps instead of 10,000,000"  # and fewer records, which is no work
-    assert from_paper(TASKS, Plan("quick")) == steps
+    assert from_paper(OF_FRESH.tasks, Plan("quick")) == steps
     assert from_paper(BATCHES, Plan("quick")) == "some runs of 2,000 steps instead of 10,000"
 
 

@@ -1,10 +1,11 @@
-"""Control: acting alone, learning alone, both together; and third-party SAC.
+"""Control: acting alone, learning alone, both together; matrix products; and third-party SAC.
 
 Ours is DG at its defaults, but for a replay buffer and random steps that a short run can fill.
 Stable-Baselines3's and SBX's SAC have the same task, networks of 2 × 256 units, batches of 256 and
 as many updates per environment step of 4 environments, which they step as their users do,
 dm_control through Gymnasium's interface. SAC is another algorithm: it has two critics, and takes
-gradients through them; DG values four sampled actions at each of its states.
+gradients through them; DG values sampled actions at each of its states. The matrix products of a
+learner step are timed alone too: they bound what any program could save.
 """
 
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from delightful.benchmarks import verdict
+from delightful.benchmarks import products, verdict
 from delightful.benchmarks.timing import alternating, median, seconds, shown
 from delightful.lab.errors import LabError, install
 
@@ -55,11 +56,15 @@ def _of_task(task: str, chunks: int, rounds: int, changes: dict[str, Any]) -> di
         slower = max(alone, key=alone.__getitem__)
         overlap = median("overlap", np.divide(*alternating(together, slower, rounds)))
         evaluated = np.median([seconds(evaluation) for _ in range(rounds)])
+        parts = products.milliseconds(products.products(config, actors.observed, actors.actions))
         ours, found = _beside_sac(config, together, steps, rounds)
     million = 1e6 / steps * ours + 1e6 / EVALUATED_EVERY * evaluated
     return {
         "environment_steps_per_second": steps / alone[acting],
         "learner_steps_per_second": steps / config.every / alone[learning],
+        "learner_step_milliseconds": alone[learning] / (steps / config.every) * 1e3,
+        "product_milliseconds": sum(parts.values()),
+        "products": parts,
         "steps_per_second": float(steps / ours),
         **overlap,
         "million_steps_minutes": float(million / 60),
@@ -131,6 +136,9 @@ def describe(figures: dict[str, Any]) -> str:
             task,
             f"  acting alone             {found['environment_steps_per_second']:.0f}",
             f"  learner steps alone      {found['learner_steps_per_second']:.1f}",
+            f"  a learner step           {found['learner_step_milliseconds']:.2f} ms, of which its "
+            f"matrix products alone take {found['product_milliseconds']:.2f} ms",
+            *(f"    {name:<35}{took:.2f} ms" for name, took in found["products"].items()),
             f"  both together            {found['steps_per_second']:.0f}",
             f"  over the slower alone    {shown(found, 'overlap')}"
             f"  {verdict('goal at most', limit, overlap <= limit)}",

@@ -81,6 +81,12 @@ _ACTORS: Options = {
         "metavar": "HOST:PORT",
         "help": "tokens: of a Ray cluster (default: $RAY_ADDRESS, or a local Ray for the run)",
     },
+    "--batch-prompts": {
+        "type": int,
+        "metavar": "N",
+        "help": "tokens: prompts in an actor's batch, a divisor of those of a step (default: 1, as "
+        "in the paper)",
+    },
     "--queue": {
         "type": int,
         "metavar": "N",

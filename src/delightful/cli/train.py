@@ -26,9 +26,11 @@ from rich.progress import BarColumn, Progress
 
 from delightful.agents.control import rendering, training
 from delightful.agents.control.checkpoints import read_entry
-from delightful.agents.control.config import EVALUATED_EVERY, ControlConfig
+from delightful.agents.control.config import EVALUATED_EVERY, READINGS, ControlConfig
 from delightful.agents.control.policy import Policy, policy_bytes
+from delightful.agents.control.settings import settings
 from delightful.agents.control.training import Record
+from delightful.agents.control.warning import advice_if_dead
 from delightful.agents.tensorboard import TensorBoard
 from delightful.cli.options import changes_of
 from delightful.lab.config import canonical, change, whole_number
@@ -113,11 +115,13 @@ def configured(options: Namespace) -> ControlConfig:
         if find_spec(package) is None:
             raise LabError(f"train needs {package}: {install('control')}.")
     records = max(1, steps // EVALUATED_EVERY)
-    config = ControlConfig(
-        method=options.method, task=options.task, steps=steps - steps % records, records=records
-    )
+    changes = changes_of(options)
+    reading = changes.get("reading", ControlConfig().reading)
+    own = settings(reading, options.method) if reading in READINGS else {}  # else `check` refuses
+    sizes = {"task": options.task, "steps": steps - steps % records, "records": records}
+    config = ControlConfig(**own | {"method": options.method} | sizes)
     try:
-        return canonical(change(config, changes_of(options), "train"))
+        return canonical(change(config, changes, "train"))
     except ValueError as error:
         raise LabError(f"{error}.") from None
 
@@ -132,6 +136,7 @@ class Watcher:
     tensorboard: TensorBoard
     stopped: bool = False
     restarts: int = 0  # of the actors' process
+    _warned: bool = False  # of a dead gate
     _seen: int | None = None  # records written by this command
     _first: tuple[int, float] | None = None  # the step after this command's first chunk, and when
     _bar: Any = None
@@ -154,6 +159,7 @@ class Watcher:
         self._bar.update(0, completed=progress.step, said=", ".join(words))
         if len(progress.records) != self._seen:
             self.write(progress.records)
+            self._warn(progress.records)
             if last and not self.console.is_terminal:
                 self.console.print(f"{progress.step:,} steps, {', '.join(words)}")
         return self.stopped
@@ -177,6 +183,12 @@ class Watcher:
             raise KeyboardInterrupt
         self.stopped = True
         print("stopping at the next checkpoint; Ctrl-C again to stop at once", file=sys.stderr)
+
+    def _warn(self, records: list[Record]) -> None:
+        """Say once that DG's gate does nothing, if it has done nothing for several evaluations."""
+        if not self._warned and (advice := advice_if_dead(self.config, records)):
+            self._warned = True
+            self.console.print(f"warning: {advice}")
 
     def write(self, records: list[Record]) -> None:
         """Write the log, and add new records to TensorBoard's."""

@@ -70,11 +70,12 @@ def _train(
 ) -> training.Result:
     from delightful.agents.tokens.distributed import TokensActor, TokensLearner
 
-    learner = TokensLearner(config, options.seed)
+    prompts = config.prompts // system.batches
+    learner = TokensLearner(config, options.seed, prompts)
     # Compiled here once: actors on this machine then find the program in JAX's cache.
-    TokensActor(config).sample(learner.parameters(), np.random.default_rng(0))
+    TokensActor(config, prompts).sample(learner.parameters(), np.random.default_rng(0))
     return training.train(
-        partial(TokensActor, config),
+        partial(TokensActor, config, prompts),
         learner,
         system,
         options.seed,
@@ -139,11 +140,12 @@ def configured(options: Namespace) -> tuple[TokensConfig, ActorLearnerConfig]:
     try:
         config = TokensConfig(method=options.method, task=task, steps=steps, records=1)
         config = canonical(change(config, changes, "tokens"))
+        batches = batches_of_step(config, options.batch_prompts)
         system = ActorLearnerConfig(
             actors=10 if options.actors is None else options.actors,
             steps=steps,
-            batches=config.prompts,
-            queue=config.prompts if options.queue is None else options.queue,
+            batches=batches,
+            queue=batches if options.queue is None else options.queue,
             in_flight=1 if options.in_flight is None else options.in_flight,
             lag=options.actor_lag or 0,
             slow=tuple(map(slow_actor, options.slow_actor)),
@@ -152,6 +154,17 @@ def configured(options: Namespace) -> tuple[TokensConfig, ActorLearnerConfig]:
     except ValueError as error:
         raise LabError(f"{error}.") from None
     return config, system
+
+
+def batches_of_step(config: TokensConfig, prompts: int | None) -> int:
+    """How many batches of so many prompts make a step; the paper's batches have one prompt."""
+    prompts = 1 if prompts is None else prompts
+    if prompts < 1:
+        raise LabError(f"--batch-prompts must be at least 1, got {prompts}.")
+    if config.prompts % prompts:
+        step = f"the {config.prompts} prompts of a step (--set prompts=N)"
+        raise LabError(f"--batch-prompts must divide {step}, got {prompts}.")
+    return config.prompts // prompts
 
 
 def slow_actor(text: str) -> tuple[int, float]:

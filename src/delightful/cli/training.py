@@ -6,7 +6,16 @@ from types import ModuleType
 
 from delightful.lab.errors import LabError
 
-_TOKENS = ("actors", "ray_address", "slow_actor", "actor_lag", "queue", "in_flight", "preset")
+_TOKENS = (
+    "actors",
+    "ray_address",
+    "slow_actor",
+    "actor_lag",
+    "batch_prompts",
+    "queue",
+    "in_flight",
+    "preset",
+)
 _CONTROL = ("extend", "render")
 
 

@@ -6,6 +6,7 @@ reference machine is scaled by a short speed test. Cells that differ in floats
 and seeds alone share a compiled program, which takes its time once.
 """
 
+import dataclasses
 import functools
 import heapq
 import statistics
@@ -63,10 +64,22 @@ def forecast(cells: Sequence[Cell], store: Store, workers: int) -> str:
             f"  work: {sum(seconds.values()) / 3600:.3g} core-hours",
             f"  wall-clock: about {duration(_START + makespan(seconds.values(), workers))} "
             f"on {workers} workers of one core each, long cells first",
-            f"  longest cell: {longest}, about {duration(seconds[longest])}, "
+            f"  longest cell: {longest}{_settings(longest)}, about {duration(seconds[longest])}, "
             "which no number of workers makes shorter",
         )
     )
+
+
+def _settings(cell: Cell) -> str:
+    """What tells a cell from others of its name: fields that differ from the defaults."""
+    named = ("task", "method")  # in str(cell)
+    found = {
+        field.name: getattr(cell.config, field.name)
+        for field in dataclasses.fields(cell.config)
+        if field.name not in named and getattr(cell.config, field.name) != field.default
+    }
+    said = ", ".join(f"{name}={value}" for name, value in found.items())
+    return f" ({said})" if said else ""
 
 
 def makespan(seconds: Iterable[float], workers: int) -> float:

@@ -1,7 +1,7 @@
 """What the nodes of a Ray cluster must have: the versions of this process.
 
-They are compared before anything runs. A runner of cells compares them again in each worker
-process, since nodes may join later.
+They are compared before anything runs, and again in each process of a worker or an actor, since
+nodes may join later.
 """
 
 import functools
@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from delightful.lab.cluster import ONE_THREAD, Cluster, imported
 from delightful.lab.errors import LabError
 
+# What is computed depends on all of these.
+ALWAYS = ("python", "delightful", "jax", "jaxlib", "numpy", "polars")
 _ANSWER = 120.0  # seconds within which a node must answer; starting Python may be slow
 
 Versions = Mapping[str, str]  # by package; empty for one that is missing

@@ -1,6 +1,8 @@
 """Several nodes: every actor has a place, and who lost it waits, says so and goes on."""
 
 import os
+import subprocess
+import sys
 import time
 from functools import partial
 from pathlib import Path
@@ -10,8 +12,10 @@ from toy import MortalActor, ToyLearner
 
 from delightful.agents.actor_learner import ActorLearnerConfig, placement, train
 from delightful.agents.actor_learner.actors import ATTEMPTS, Actors
+from delightful.agents.actor_learner.worker import checked
 from delightful.lab.cluster import Node, connected, imported
 from delightful.lab.errors import LabError
+from delightful.lab.nodes import inspector
 
 SMALL = {"object_store_memory": 80 * 2**20}
 NODE = {"num_cpus": 1, **SMALL}
@@ -113,6 +117,23 @@ def test_a_run_without_any_core_ends_with_a_sentence(nodes, monkeypatch):
     ]
 
 
+ELSEWHERE = """
+import sys
+sys.modules["delightful"] = None  # as where it is not installed
+from ray import cloudpickle
+made = cloudpickle.loads(sys.stdin.buffer.read())([], 1.0)
+print(made.here()["found"])
+"""
+
+
+def test_an_actor_says_what_is_missing_where_this_package_is():
+    cloudpickle = pytest.importorskip("ray").cloudpickle
+    sent = cloudpickle.dumps(checked(inspector(), {"delightful": "1.0"}))
+    command = [sys.executable, "-c", ELSEWHERE]
+    done = subprocess.run(command, input=sent, capture_output=True, check=True)
+    assert done.stdout.decode().splitlines() == ["{'delightful': ''}"]
+
+
 def test_a_start_on_a_node_that_was_lost_is_no_attempt(monkeypatch):
     class Nodes:
         there = ("a", "b")
@@ -126,7 +147,7 @@ def test_a_start_on_a_node_that_was_lost_is_no_attempt(monkeypatch):
     monkeypatch.setattr(Actors, "_start", start)
     monkeypatch.setattr(Actors, "_kill", lambda *_: None)
     cluster, said = Nodes(), []
-    actors = Actors(MortalActor, {}, ActorLearnerConfig(actors=1), 0, cluster, said.append)
+    actors = Actors(MortalActor, {}, ActorLearnerConfig(actors=1), 0, cluster, {}, said.append)
     for there in (("a", "b"), ("a", "c"), ("a", "d"), ("a", "e")):
         actors._start(0)
         cluster.there = there[:1]

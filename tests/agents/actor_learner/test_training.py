@@ -25,6 +25,7 @@ from delightful.agents.actor_learner.checkpoints import Checkpoint
 from delightful.agents.actor_learner.worker import Sampled
 from delightful.lab.cluster import Cluster, connected
 from delightful.lab.errors import LabError
+from delightful.lab.nodes import ALWAYS, expected
 
 # A process for each actor takes seconds to start. The warnings are Ray's, of its sockets and files.
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
@@ -224,6 +225,15 @@ def run_of(config):
 def test_a_node_with_another_version_is_named_before_an_actor_starts(monkeypatch):
     monkeypatch.setattr(training, "expected", lambda _: {"delightful": "0.0.1"})
     with pytest.raises(LabError, match=r"node \S+ .* has delightful .* here it is 0\.0\.1"):
+        train(ToyActor, ToyLearner(), SMALL)
+
+
+def test_an_actor_on_a_node_that_joined_with_another_jax_is_named(monkeypatch):
+    ours = expected(ALWAYS) | {"jax": "0.0.1"}
+    monkeypatch.setattr(training, "expected", lambda _: ours)
+    monkeypatch.setattr(training, "check", lambda *_: None)  # as if the node had joined after it
+    said = r"^node \S+ \([\d.]+\) has jax [\d.]+, and here it is 0\.0\.1: install the same on .*\.$"
+    with pytest.raises(LabError, match=said):
         train(ToyActor, ToyLearner(), SMALL)
 
 

@@ -1,5 +1,7 @@
 """The actor's loss and its samples, against formulas in NumPy."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,10 +9,10 @@ import pytest
 from batches import SHAPE, some_transitions
 
 from delightful.agents.control import networks
-from delightful.agents.control.config import LEAST_WEIGHT, ControlConfig
+from delightful.agents.control.config import ADVANTAGES, LEAST_WEIGHT, READINGS, ControlConfig
 from delightful.agents.control.gaussian import Gaussian
 from delightful.agents.control.losses import actor_loss, gate_diagnostics, weight_scale
-from delightful.agents.control.readings import READINGS, Samples, fresh, sample_actions
+from delightful.agents.control.readings import BY_NAME, Samples, Values, sample_actions
 
 METHODS = ("pg", "dg", "ppo", "mpo")
 OPTIONS = {"ppo": {"max_ratio": 3.0}, "dg": {"max_surprisal": 10.0}}
@@ -41,14 +43,20 @@ def log_density(gaussian, action):
     return -terms.sum(-1)
 
 
-def scored_by_hand(reading, old, transitions, samples, targets):
+def random_values():
+    rng = np.random.default_rng(1)
+    return Values(*(jnp.asarray(rng.normal(size=SHAPE), jnp.float32) for _ in range(2)))
+
+
+def scored_by_hand(config, old, transitions, samples, values):
     """The actions that are scored, their U and log π_old, and what MPO's softmax is over."""
     q = np.asarray(samples.q, np.float64)[:-1]
-    if reading == "fresh":
+    if config.reading == "fresh":
         action = np.asarray(samples.action, np.float64)[:-1]
         return action, q - q.mean(-1, keepdims=True), log_density(old, action), -1
     action, log_prob = (np.asarray(x, np.float64)[:-1, :, None] for x in transitions[1:3])
-    return action, (np.asarray(targets) - q.mean(-1))[:, :, None], log_prob, None
+    worth = np.asarray({"critic": values.q, "retrace": values.target}[config.advantage])
+    return action, (worth - q.mean(-1))[:, :, None], log_prob, None
 
 
 def weights_by_hand(method, U, log_prob, old_log_prob, valid, axis):
@@ -68,21 +76,25 @@ def weights_by_hand(method, U, log_prob, old_log_prob, valid, axis):
     return found * valid
 
 
-@pytest.mark.parametrize("reading", READINGS)
+def test_every_reading_has_its_function():
+    assert tuple(BY_NAME) == READINGS
+
+
+@pytest.mark.parametrize(
+    ("reading", "advantage"), [("fresh", "critic"), *(("replayed", name) for name in ADVANTAGES)]
+)
 @pytest.mark.parametrize("method", METHODS)
-def test_the_actors_gradient_is_that_of_the_formula(method, reading):
+def test_the_actors_gradient_is_that_of_the_formula(method, reading, advantage):
     now, old, transitions, samples = a_batch()
-    config = ControlConfig(
-        method=method, reading=reading, width=16, batch=40, kl=2.0, kl_deviation=5.0
-    )
-    targets = jnp.asarray(np.random.default_rng(1).normal(size=SHAPE), jnp.float32)
+    config = replace(CONFIG, method=method, reading=reading, advantage=advantage)
+    values = random_values()
 
     def loss(now):
-        scored = READINGS[reading](transitions, samples, targets, old)
+        scored = BY_NAME[reading](config, transitions, samples, values, old)
         return actor_loss(config, OPTIONS.get(method, {}), now, old, transitions, scored)[0]
 
     found = jax.grad(loss)(now)
-    action, U, old_log_prob, axis = scored_by_hand(reading, old, transitions, samples, targets)
+    action, U, old_log_prob, axis = scored_by_hand(config, old, transitions, samples, values)
     valid = np.asarray(transitions.valid, np.float64)[:-1, :, None]
     omega = weights_by_hand(method, U, log_density(now, action), old_log_prob, valid, axis)
     centred = omega - omega.mean(-1, keepdims=True) if reading == "fresh" else omega
@@ -103,13 +115,14 @@ def test_the_actors_gradient_is_that_of_the_formula(method, reading):
 
 def test_the_ratio_of_replayed_actions_is_to_the_policy_that_acted():
     _, old, transitions, samples = a_batch()
-    targets = jnp.zeros(SHAPE)
-    scored = READINGS["replayed"](transitions, samples, targets, old)
+    of_both = {
+        name: function(CONFIG, transitions, samples, random_values(), old)
+        for name, function in BY_NAME.items()
+    }
+    scored = of_both["replayed"]
     np.testing.assert_array_equal(scored.old_log_prob[..., 0], transitions.log_prob[:-1])
     np.testing.assert_array_equal(scored.action[:, :, 0], transitions.action[:-1])
-    np.testing.assert_array_equal(
-        fresh(transitions, samples, targets, old).action, samples.action[:-1]
-    )
+    np.testing.assert_array_equal(of_both["fresh"].action, samples.action[:-1])
 
 
 def test_the_size_of_weights_is_felt_by_no_method():
@@ -146,3 +159,11 @@ def test_density_above_1_is_counted_and_turns_the_gate():
     relative = ControlConfig(surprisal="mode")
     seen = gate_diagnostics(relative, log_prob, log_prob, advantage)
     assert seen["gate_good"] == seen["gate_bad"] == 0.5
+    assert seen["dead"] == 1
+
+
+def test_a_gate_is_dead_by_the_share_of_the_advantage():
+    log_prob = jnp.asarray([[[-0.01, -5.0]]])
+    seen = gate_diagnostics(CONFIG, log_prob, log_prob, jnp.asarray([[[1.0, 3.0]]]))
+    assert float(seen["dead"]) == pytest.approx(0.25)
+    assert float(gate_diagnostics(CONFIG, log_prob, log_prob, 0 * log_prob)["dead"]) == 0

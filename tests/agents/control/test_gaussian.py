@@ -67,3 +67,15 @@ def test_the_two_parts_of_the_divergence_make_it_up():
     assert float(moved) == pytest.approx(kl(stats.norm(0.9, 0.7)), rel=1e-4)
     _, changed = divergence(before, Gaussian(0.3 * one, 1.1 * one))
     assert float(changed) == pytest.approx(kl(stats.norm(0.3, 1.1)), rel=1e-4)
+
+
+def test_a_deviation_at_its_least_has_a_finite_gradient_and_no_warning():
+    actor = networks.initial_actor(KEY, CONFIG, 5, 3)
+    actor["spread"]["bias"] = jnp.full(3, -1000.0)
+    observation = np.ones((2, 5), np.float32)
+    deviation = policy(CONFIG, jax.tree.map(np.asarray, actor), observation).deviation
+    np.testing.assert_array_equal(deviation, np.float32(CONFIG.least_deviation))
+    gradient = jax.grad(lambda a: policy(CONFIG, a, jnp.asarray(observation)).deviation.sum())(
+        actor
+    )
+    assert all(np.isfinite(x).all() for x in jax.tree.leaves(gradient))

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from delightful.agents.control import replay
-from delightful.agents.control.config import ControlConfig
+from delightful.agents.control.config import READINGS, ControlConfig
 from delightful.agents.control.gaussian import policy
 from delightful.agents.control.learner import MEASURED, initial, learn
 from delightful.agents.control.rollout import Transitions
+from delightful.agents.control.settings import configured
 
 METHODS = ("pg", "dg", "ppo", "mpo")
 
@@ -30,9 +31,10 @@ def memory_of(rng, slots, reward, actions=1):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("reading", READINGS)
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_finds_the_best_action(method):
-    config = ControlConfig(method=method, width=16, batch=64, learning_rate=1e-3, target_period=20)
+def test_every_method_finds_the_best_action(method, reading):
+    config = configured(method, reading, width=16, batch=64, learning_rate=1e-3, target_period=20)
     memory = memory_of(np.random.default_rng(0), 800, lambda a: 1 - (a[..., 0] - 0.4) ** 2)
     state = initial(config, 0, 3, 1)
     state, means = learn(config, state, memory, 0, 1500)

@@ -9,8 +9,19 @@ from delightful.lab import style
 from delightful.lab.cells import Plan
 from delightful.lab.verdicts import NotMeasuredError
 from delightful.paper.control import EXPERIMENT
+from delightful.paper.control.figures import gate, grid
 from delightful.paper.control.figures import tasks as figures
-from delightful.paper.control.sweep import QUICK_TASKS, SWEEPS, TASKS
+from delightful.paper.control.sweep import (
+    CHOICES,
+    GATES,
+    GRID,
+    GRID_TASKS,
+    KLS,
+    OF_FRESH,
+    OF_REPLAYED,
+    QUICK_TASKS,
+    SWEEPS,
+)
 
 
 def test_every_figure_is_drawn_from_part_of_its_runs():
@@ -19,7 +30,7 @@ def test_every_figure_is_drawn_from_part_of_its_runs():
     with style.context():
         for draw in (figures.rewards, figures.curves, figures.regret):
             assert draw(density).numbers.height > 0
-        for draw in (figures.inversion, figures.tuning):
+        for draw in (gate.inversion, figures.tuning):
             with pytest.raises(NotMeasuredError, match="it needs"):
                 draw(density)
 
@@ -35,7 +46,7 @@ def test_either_surprisal_is_drawn_wherever_both_were_run():
     other = {"surprisal": "mode", "deviation": 0.5, "inverted": 0.0, **gates}
     alone = runs({"cheetah:run": {"dg": 1.0}}, **other)
     with style.context():
-        drawing = figures.inversion(pl.concat([*parts, alone]))
+        drawing = gate.inversion(pl.concat([*parts, alone]))
     assert len(drawing.figure.axes) == 6  # not where one of them is missing
     drawn = drawing.numbers
     inverted = drawn.filter(pl.col("metric") == "inverted")
@@ -63,18 +74,55 @@ def test_the_legend_names_every_method_that_is_drawn():
 
 
 def test_every_scale_has_its_cells_and_the_paper_its_84_runs_of_each_method():
-    cells = TASKS.cells(Plan("paper"))
-    assert len(cells) == 28 * 4 * 3
-    assert {cell.config.steps for cell in cells} == {10_000_000}
-    assert len(TASKS.cells(Plan("quick"))) == 7 * 4 * 2
+    for sweep in (OF_REPLAYED.tasks, OF_FRESH.tasks):
+        cells = sweep.cells(Plan("paper"))
+        assert len(cells) == 28 * 4 * 3
+        assert {cell.config.steps for cell in cells} == {10_000_000}
+        assert len(sweep.cells(Plan("quick"))) == len(QUICK_TASKS) * 4 * 3
     for sweep in SWEEPS:
         for scale in sweep.seeds:
             assert sweep.cells(Plan(scale))
     drawn = {figure.sweep.name for figure in EXPERIMENT.figures}
     assert drawn == {sweep.name for sweep in SWEEPS}
-    assert {sweep.reading for sweep in SWEEPS} == {"fresh draws"}
+    for sweeps, reading in ((OF_REPLAYED, "replayed"), (OF_FRESH, "fresh")):
+        for sweep in sweeps:
+            assert sweep.reading in EXPERIMENT.readings
+            ours = [c.config for c in sweep.cells(Plan("smoke")) if hasattr(c.config, "reading")]
+            assert {config.reading for config in ours} == {reading}
+
+
+def test_the_gate_is_drawn_for_both_readings():
+    gates = {"gate_good": 0.7, "gate_bad": 0.2, "surprisal": 3.0, "inverted": 0.1}
+    parts = [
+        runs({"cheetah:run": {"dg": 1.0}}, reading=reading, **gates)
+        for reading in ("replayed", "fresh")
+    ]
+    with style.context():
+        drawing = gate.gates(pl.concat(parts))
+    assert len(drawing.figure.axes) == 3
+    assert set(drawing.numbers["metric"]) == set(gates)
+    assert set(drawing.numbers["reading"]) == {"replayed", "fresh"}
+    assert {cell.config.reading for cell in GATES.cells(Plan("quick"))} == {"replayed", "fresh"}
 
 
 def test_figures_10_to_12_are_those_of_the_main_text():
     main = [figure.number for figure in EXPERIMENT.figures if not figure.appendix]
     assert main == ["Figure 10", "Figure 11", "Figure 12"]
+
+
+def test_the_grid_shows_each_methods_kl_weights_and_the_shared_choices():
+    columns = ("method", "task", "kl", "advantage", "batch", "every", "length", "draws")
+    parts = []
+    for cell in GRID.cells(Plan("quick")):
+        fields = {name: getattr(cell.config, name) for name in (*columns, "least_deviation")}
+        task, method = fields.pop("task"), fields.pop("method")
+        varied = " ".join(cell.varied)
+        parts.append(runs({task: {method: 10 * cell.config.kl}}, varied=varied, **fields))
+    with style.context():
+        drawing = grid.grid(pl.concat(parts))
+    assert len(drawing.figure.axes) == 2 * len(GRID_TASKS)
+    by_kl = drawing.numbers.filter(pl.col("choice").is_null())
+    assert set(by_kl["kl"]) == set(KLS)
+    assert set(by_kl["method"]) == {"dg", "mpo", "pg", "ppo"}
+    bars = drawing.numbers.filter(pl.col("choice").is_not_null())
+    assert bars.height == len(GRID_TASKS) * 2 * len(CHOICES)

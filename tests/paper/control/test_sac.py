@@ -10,7 +10,7 @@ from delightful.lab.cells import Plan
 from delightful.lab.errors import LabError
 from delightful.paper.control import sac
 from delightful.paper.control.config import SHARED, SacConfig
-from delightful.paper.control.sweep import EXTERNAL
+from delightful.paper.control.sweep import OF_REPLAYED
 
 
 def test_what_it_takes_of_ours_cannot_be_changed_for_ours_alone():
@@ -19,8 +19,8 @@ def test_what_it_takes_of_ours_cannot_be_changed_for_ours_alone():
     for name in sorted(taken):
         assert getattr(sac.Settings, name) == getattr(ControlConfig(), name)
         with pytest.raises(LabError, match=f"{name} cannot be changed in control/external"):
-            EXTERNAL.cells(Plan("smoke", changes={name: "1"}))
-    cells = EXTERNAL.cells(Plan("smoke", changes={"kl": "3", "episodes": "2"}))
+            OF_REPLAYED.external.cells(Plan("smoke", changes={name: "1"}))
+    cells = OF_REPLAYED.external.cells(Plan("smoke", changes={"kl": "3", "episodes": "2"}))
     assert {cell.config.episodes for cell in cells} == {2}
 
 

@@ -11,10 +11,10 @@ from delightful.lab.verdicts import NotMeasuredError
 from delightful.paper.control import public_scores, scores, third_party
 from delightful.paper.control.claims.third_party import tuned
 from delightful.paper.control.figures import third_party as drawn
-from delightful.paper.control.sweep import EXTERNAL
+from delightful.paper.control.sweep import OF_FRESH
 
 TWO = ("cheetah:run", "ball_in_cup:catch")
-BESIDE = sorted({cell.config.task for cell in EXTERNAL.cells(Plan("quick"))})
+BESIDE = sorted({cell.config.task for cell in OF_FRESH.external.cells(Plan("quick"))})
 
 
 def beside_sac(tasks, every=1, end=300.0, apart=0.0):

@@ -20,13 +20,17 @@ from delightful.agents.actor_learner.config import ActorLearnerConfig
 from delightful.agents.actor_learner.placement import Waiting, share
 from delightful.agents.actor_learner.protocols import Actor, Arrays, Spec
 from delightful.agents.actor_learner.queue import Batch, BatchQueue, counter, problem
-from delightful.agents.actor_learner.worker import Failed, Here, Sampled, Warm, Worker
+from delightful.agents.actor_learner.worker import Failed, Here, Sampled, Warm, checked
 from delightful.lab.cluster import ONE_THREAD, Cluster
 from delightful.lab.errors import LabError
+from delightful.lab.nodes import Versions, difference, inspector
 
 ATTEMPTS = 3  # at starting an actor
 SILENCE = 120.0  # seconds without a sign of life from the thread: then Ray blocks it
 REJECTED = 100  # unusable batches in a row, of all actors: then nothing will come
+
+Answer = Here | Warm | Sampled | Failed | dict[str, Any]
+"""What an actor returns; a dict is of a node with other versions, which has no type of ours."""
 
 
 class Actors(contextlib.AbstractContextManager["Actors"]):
@@ -39,6 +43,7 @@ class Actors(contextlib.AbstractContextManager["Actors"]):
         config: ActorLearnerConfig,
         seed: int,
         cluster: Cluster,
+        versions: Versions,
         say: Callable[[str], None],
     ) -> None:
         """Nothing runs before `start`; what does is stopped at the end of the block."""
@@ -47,9 +52,9 @@ class Actors(contextlib.AbstractContextManager["Actors"]):
         self.restarts = counter(config.actors)
         self.rejected = counter(config.actors)
         self.publishing: deque[float] = deque(maxlen=1000)  # seconds, of the last versions
-        self.fetching: deque[float] = deque(maxlen=1000)  # seconds, of the last batches
+        self.fetching: deque[float] = deque(maxlen=1000)  # seconds, of the last new parameters
         self._make, self._config, self._seed, self._say = make, config, seed, say
-        self._layout, self._cluster = layout, cluster
+        self._layout, self._cluster, self._versions = layout, cluster, versions
         self._share = 1.0  # of a core: what an actor asks for
         self._asked: dict[int, float] = {}  # what each did ask for
         self._nodes: dict[int, set[str]] = {}  # that there were when it was started
@@ -84,6 +89,7 @@ class Actors(contextlib.AbstractContextManager["Actors"]):
         import ray
 
         self._made = [ray.put(self._make)]
+        self._class = ray.remote(checked(inspector(), self._versions))
         self._answered = time.monotonic()
         self._thread.start()
 
@@ -147,12 +153,10 @@ class Actors(contextlib.AbstractContextManager["Actors"]):
         self._place(actor)
 
     def _place(self, actor: int) -> None:
-        import ray
-
         self._warm.discard(actor)
         self._nodes[actor] = {node.id for node in self._cluster.nodes()}
         self._asked[actor] = self._share_now()
-        worker = ray.remote(Worker).options(
+        worker = self._class.options(
             num_cpus=self._asked[actor],
             scheduling_strategy="SPREAD",
             runtime_env=ONE_THREAD,
@@ -160,7 +164,6 @@ class Actors(contextlib.AbstractContextManager["Actors"]):
         speed = dict(self._config.slow).get(actor, 1.0)
         self._handles[actor] = worker.remote(self._made, speed)
         self._under_way[self._handles[actor].here.remote()] = actor
-        self._call_warm(actor)
 
     def _kill(self, actor: int) -> None:
         import ray
@@ -192,7 +195,7 @@ class Actors(contextlib.AbstractContextManager["Actors"]):
         import ray
 
         try:
-            answer: Here | Warm | Sampled | Failed = ray.get(call)
+            answer: Answer = ray.get(call)
         except ray.exceptions.RayTaskError as error:  # what it returned cannot be sent
             answer = Failed(repr(error.cause or error), final=False)
         except ray.exceptions.RayActorError as error:
@@ -208,11 +211,17 @@ class Actors(contextlib.AbstractContextManager["Actors"]):
                 self._reject(actor, lost)
                 return
             answer = Failed(lost, final=False)
+        self._handle(actor, answer)
+
+    def _handle(self, actor: int, answer: Answer) -> None:
         if isinstance(answer, Sampled):
             self._call(actor)  # first of all, so that the actor does not wait
             self._keep(actor, answer)
+        elif isinstance(answer, dict):
+            raise LabError(difference(answer["node"], answer["found"], self._versions))
         elif isinstance(answer, Here):
             self._waiting.came(actor, time.monotonic())
+            self._call_warm(actor)
         elif isinstance(answer, Warm):
             self._warm.add(actor)
             for _ in range(self._config.in_flight):
@@ -233,7 +242,8 @@ class Actors(contextlib.AbstractContextManager["Actors"]):
             self._reject(actor, wrong)
             return
         self._in_a_row = 0
-        self.fetching.append(sampled.fetching)
+        if sampled.fetching is not None:
+            self.fetching.append(sampled.fetching)
         self.queue.put(Batch(actor, sampled.version, sampled.arrays))
 
     def _reject(self, actor: int, wrong: str) -> None:

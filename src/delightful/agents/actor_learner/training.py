@@ -18,7 +18,7 @@ from delightful.agents.actor_learner.queue import Batch
 from delightful.agents.actor_learner.staleness import Staleness
 from delightful.lab.cluster import Cluster, connected
 from delightful.lab.errors import BrokenRunError, LabError
-from delightful.lab.nodes import check, expected
+from delightful.lab.nodes import ALWAYS, Versions, check, expected
 from delightful.lab.runners import cores
 
 Record = dict[str, float]
@@ -42,7 +42,7 @@ class Result:
 
     step: int
     staleness: Staleness
-    dropped: Counter[int] = field(default_factory=Counter)  # from a full queue, by actor
+    dropped: Counter[int] = field(default_factory=Counter)  # after the first step, by actor
     rejected: Counter[int] = field(default_factory=Counter)  # unusable, by actor
     restarts: Counter[int] = field(default_factory=Counter)  # by actor
     seconds: float = 0.0  # after the first step, which compiles, in this process
@@ -111,21 +111,23 @@ def train(
     if calls:
         say(f"going on after step {loop.result.step:,}")
     with connected(address, cores()) as cluster:
-        _check(cluster, config, say)
-        with Actors(make_actor, learner.layout, config, seed, cluster, say) as actors:
+        ours = _check(cluster, config, say)
+        with Actors(make_actor, learner.layout, config, seed, cluster, ours, say) as actors:
             actors.calls = calls or actors.calls
             loop.run(actors)
     return loop.result
 
 
-def _check(cluster: Cluster, config: ActorLearnerConfig, say: Callable[[str], None]) -> None:
-    """Check every node, and that there are cores for actors to share."""
-    check(cluster, expected(("python", "delightful")))
+def _check(cluster: Cluster, config: ActorLearnerConfig, say: Callable[[str], None]) -> Versions:
+    """Check every node, and that there are cores for actors to share; the versions to be found."""
+    ours = expected(ALWAYS)
+    check(cluster, ours)
     found = cluster.cores()
     if not found:  # they ask for a share of what there is, which adds no node
         raise LabError("the Ray cluster has no cores yet: add a node, since actors start at once.")
     if config.actors > found:
         say(f"{config.actors} actors on {found} cores: they take turns")
+    return ours
 
 
 class _Loop:
@@ -142,7 +144,8 @@ class _Loop:
         self._learner, self._config = learner, config
         self._checkpoint, self._watch = checkpoint, watch
         self._before = Result(0, Staleness(0))  # the counts that a checkpoint held
-        self._early: Counter[int] = Counter()  # dropped during the first step, which compiles
+        # Dropped during the first step, which compiles: they do not say that the learner is slow.
+        self._early: Counter[int] = Counter()
         # The versions that actors may not have yet, because of the lag, and the one they have.
         self._held: deque[tuple[int, Arrays]] = deque(maxlen=config.lag + 1)
 

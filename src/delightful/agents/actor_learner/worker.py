@@ -17,6 +17,7 @@ import numpy as np
 from delightful.agents.actor_learner.protocols import Actor, Arrays
 from delightful.lab.compiling import use_threads
 from delightful.lab.errors import LabError
+from delightful.lab.nodes import Inspect, Versions
 
 BEHIND_THE_LEARNER = 5  # niceness: ten actors on its machine must not take the learner's core
 
@@ -34,7 +35,7 @@ class Sampled(NamedTuple):
 
     version: int
     arrays: Arrays
-    fetching: float  # seconds until it had the parameters
+    fetching: float | None  # seconds until it had new parameters; None if it had them already
 
 
 class Failed(NamedTuple):
@@ -57,7 +58,7 @@ class Worker:
         self._speed = speed
 
     def here(self) -> Here:
-        """Answer as soon as there is a process: making the actor may take long."""
+        """Answer before the actor is made, which may take long."""
         return Here()
 
     def warm(self, parameters: Sequence[Any]) -> Warm | Failed:
@@ -80,9 +81,10 @@ class Worker:
         import ray
 
         start = time.perf_counter()
+        fetching = None
         if version != self._version:
             self._version, self._parameters = version, ray.get(parameters[0])
-        fetched = time.perf_counter()
+            fetching = time.perf_counter() - start
         try:
             arrays = self._actor.sample(self._parameters, np.random.default_rng(numbers))
         except Exception as error:
@@ -90,7 +92,49 @@ class Worker:
         if isinstance(arrays, Mapping):  # else the learner's side says what is wrong
             arrays = {name: np.asarray(array) for name, array in arrays.items()}
         time.sleep((1 / self._speed - 1) * (time.perf_counter() - start))
-        return Sampled(version, arrays, fetched - start)
+        return Sampled(version, arrays, fetching)
+
+
+def checked(inspect: Inspect, ours: Versions) -> type:
+    """A Worker for a node that has these versions; on another it only tells what it found.
+
+    Nested, so that Ray sends it by value, and without a type of this package: a node that joined a
+    moment ago may have another version of it, or none.
+
+    Args:
+        inspect: What looks at a node.
+        ours: The versions that it must find.
+
+    Returns:
+        The class of a Ray actor.
+    """
+    packages, versions = list(ours), dict(ours)
+
+    class Checked:
+        def __init__(self, made: Any, speed: float) -> None:
+            self.found = inspect(packages)
+            if self.found == versions:
+                from delightful.agents.actor_learner.worker import Worker
+
+                self.worker = Worker(made, speed)
+
+        def here(self) -> Any:
+            import platform
+
+            import ray
+
+            if self.found == versions:
+                return self.worker.here()
+            node = f"{platform.node()} ({ray.util.get_node_ip_address()})"
+            return {"node": node, "found": self.found}
+
+        def warm(self, *arguments: Any) -> Any:
+            return self.worker.warm(*arguments)
+
+        def sample(self, *arguments: Any) -> Any:
+            return self.worker.sample(*arguments)
+
+    return Checked
 
 
 def _failed(error: Exception) -> Failed:

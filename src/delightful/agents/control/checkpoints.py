@@ -23,7 +23,7 @@ from delightful.agents.serialization import from_bytes, to_bytes
 from delightful.lab.errors import LabError
 from delightful.lab.store import sealed, unsealed, write_whole, writing
 
-VERSION = 2
+VERSION = 3
 
 
 class CheckpointError(LabError):

@@ -8,7 +8,9 @@ from delightful.lab.config import at_least, chosen, require, stated
 CHUNK = 91  # steps that actors collect at a time; a suite's episode and its reset are eleven chunks
 EVALUATED_EVERY = 10_000  # environment steps, by `delightful train`
 VERSION = 2  # of the program: raise it when the numbers of a run change
+ADVANTAGES = ("critic", "retrace")
 SURPRISALS = ("density", "mode")
+READINGS = ("replayed", "fresh")  # of the actor's update: see `readings`
 LEAST_DRAWS = {"replayed": 2, "fresh": 4}  # a single pair has no gradient of the deviation
 LEAST_WEIGHT = 0.05  # bounds how far small score weights are scaled up
 
@@ -35,6 +37,12 @@ class ControlConfig:
         "the actor's update scores actions sampled from the policy at replayed states, valued by "
         "the critic; or replayed: the replayed actions, as Algorithm 2 loops over a batch of A_t",
         before="fresh",
+    )
+    advantage: str = chosen(
+        "critic",
+        "of a replayed action: critic, its value by the target critic − E_π Q; or retrace, its "
+        "Retrace target − E_π Q, whose noise is that of whole trajectories. control/grid has both",
+        before="critic",
     )
     max_ratio: float = chosen(
         3.0,
@@ -88,8 +96,10 @@ class ControlConfig:
         check_name(self.task)
         at_least(1, self, "actors", "width", "target_period", "length", "every")
         at_least(1, self, "records", "episodes")
-        known = self.reading in LEAST_DRAWS
-        require(known, f"reading must be one of {', '.join(LEAST_DRAWS)}", self.reading)
+        known = self.reading in READINGS
+        require(known, f"reading must be one of {', '.join(READINGS)}", self.reading)
+        known = self.advantage in ADVANTAGES
+        require(known, f"advantage must be one of {', '.join(ADVANTAGES)}", self.advantage)
         least = LEAST_DRAWS[self.reading]
         rule = f"draws must be even and, with reading {self.reading}, at least {least}"
         require(self.draws >= least and self.draws % 2 == 0, rule, self.draws)

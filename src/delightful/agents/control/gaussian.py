@@ -10,6 +10,8 @@ from delightful.agents.control.config import ControlConfig
 
 Weights = dict[str, Any]
 
+LEAST_SPREAD = -40.0  # the deviation is at its least; far below, exp overflows and has no gradient
+
 
 class Gaussian(NamedTuple):
     """A diagonal Gaussian over actions at each state; the last axis is the action's."""
@@ -39,6 +41,7 @@ def policy(config: ControlConfig, actor: Weights, observation: Any) -> Gaussian:
     share = (config.deviation - config.least_deviation) / room
     log = math.log if isinstance(share, float) else xp.log  # NumPy's would give float64
     spread = linear(actor["spread"], hidden) - log(1 / share - 1)  # at first, config.deviation
+    spread = xp.maximum(spread, LEAST_SPREAD)
     deviation = config.least_deviation + room / (1 + xp.exp(-spread))
     return Gaussian(xp.tanh(linear(actor["mean"], hidden)), deviation)
 

@@ -18,7 +18,7 @@ from delightful.agents.control.gaussian import Weights, policy
 from delightful.lab.compiling import separate
 
 MEASURED = (
-    *("inverted", "surprisal", "gate_good", "gate_bad", "advantage", "weight", "clipped"),
+    *("inverted", "surprisal", "gate_good", "gate_bad", "dead", "advantage", "weight", "clipped"),
     *("deviation", "kl", "kl_deviation", "critic_loss", "trace", "skipped", "reward_scale"),
 )
 """The diagnostics of a learner step, in the order in which a run records them."""
@@ -100,16 +100,16 @@ def step(
     current, backward = jax.vjp(lambda actor: policy(config, actor, observation), learner.actor)
     samples = readings.sample_actions(config, learner.target_critic, observation, current, sampling)
 
-    values, trace = losses.retrace_targets(
-        config, learner.target_critic, rewards, transitions, current, samples
-    )
-    error, gradient = jax.value_and_grad(losses.critic_loss)(learner.critic, transitions, values)
+    q = networks.value(learner.target_critic, observation[:-1], transitions.action[:-1])
+    targets, trace = losses.retrace_targets(config, q, rewards, transitions, current, samples)
+    error, gradient = jax.value_and_grad(losses.critic_loss)(learner.critic, transitions, targets)
     (critic, critic_optimiser), critic_skipped = _descend(
         config, learner.critic, gradient, learner.critic_optimiser
     )
 
     target_policy = policy(config, learner.target_actor, observation[:-1])
-    scored = readings.READINGS[config.reading](transitions, samples, values, target_policy)
+    values = readings.Values(q, targets)
+    scored = readings.BY_NAME[config.reading](config, transitions, samples, values, target_policy)
     along, seen = jax.grad(partial(losses.actor_loss, config, options), has_aux=True)(
         current, target_policy, transitions, scored
     )
@@ -125,11 +125,11 @@ def step(
     }
     steps = learner.steps + 1
     due = steps % config.target_period == 0
-    targets: tuple[Weights, Weights] = jax.tree.map(
+    copied: tuple[Weights, Weights] = jax.tree.map(
         partial(jnp.where, due), (actor, critic), (learner.target_actor, learner.target_critic)
     )
     optimisers = (actor_optimiser, critic_optimiser)
-    return Learner(actor, critic, *targets, *optimisers, rewards, steps), seen
+    return Learner(actor, critic, *copied, *optimisers, rewards, steps), seen
 
 
 def _descend(

@@ -11,12 +11,14 @@ from delightful.agents.control.config import LEAST_WEIGHT, ControlConfig
 from delightful.agents.control.gaussian import Gaussian, Weights, divergence
 from delightful.agents.control.readings import Samples, Scored
 from delightful.agents.control.rollout import Transitions
+from delightful.diagnostics import DEAD
 from delightful.gate import gate
 from delightful.losses import policy_loss
 from delightful.registry import METHODS
 from delightful.weights import score_weight
 
 PPO_CLIP = METHODS["ppo"].defaults["clip"]
+LEAST_SIZE = 1e-12  # of advantages that are divided by
 LEAST_SCALE = 1e-2  # bounds how far a first, rare reward is scaled up
 
 
@@ -75,15 +77,18 @@ def weight_scale(weight: jax.Array, axis: int | None) -> jax.Array:
 def gate_diagnostics(
     config: ControlConfig, log_prob: jax.Array, mode: jax.Array, advantage: jax.Array
 ) -> dict[str, jax.Array]:
-    """DG's gate at η = 1, and how often a density above 1 inverts it, whatever the method."""
+    """DG's gate at η = 1, whatever the method; how often a density above 1 inverts it; and `dead`,
+    the share of the advantage where it does nothing: DG is PG/2 there."""
     relative = mode if config.surprisal == "mode" else None
     w = gate(log_prob, advantage, max_surprisal=config.max_surprisal, mode_log_prob=relative)
-    good, bad = advantage > 0, advantage < 0
+    good, bad, size = advantage > 0, advantage < 0, jnp.abs(advantage)
+    idle = jnp.abs(w - 0.5) <= DEAD
     return {
         "inverted": jnp.mean(log_prob > 0),
         "surprisal": -jnp.mean(log_prob),
         "gate_good": jnp.sum(w * good) / jnp.maximum(jnp.sum(good), 1),
         "gate_bad": jnp.sum(w * bad) / jnp.maximum(jnp.sum(bad), 1),
+        "dead": jnp.sum(size * idle) / jnp.maximum(jnp.sum(size), LEAST_SIZE),
         "advantage": jnp.sqrt(jnp.mean(advantage**2)),
     }
 
@@ -128,17 +133,20 @@ def normalised_rewards(
 
 def retrace_targets(
     config: ControlConfig,
-    target_critic: Weights,
+    q: jax.Array,
     statistics: RewardStatistics,
     transitions: Transitions,
     policy: Gaussian,
     samples: Samples,
 ) -> tuple[jax.Array, jax.Array]:
-    """Targets for Q(s_t, a_t) at all replayed transitions but the last; the mean of min(1, π/μ)."""
-    observation, action = transitions.observation[:-1], transitions.action[:-1]
-    log_ratio = Gaussian(*(x[:-1] for x in policy)).log_prob(action) - transitions.log_prob[:-1]
+    """Targets for Q(s_t, a_t) at all replayed transitions but the last; the mean of min(1, π/μ).
+
+    `q` is their value by the target critic.
+    """
+    acted = Gaussian(*(x[:-1] for x in policy)).log_prob(transitions.action[:-1])
+    log_ratio = acted - transitions.log_prob[:-1]
     targets = retrace(
-        networks.value(target_critic, observation, action),
+        q,
         jnp.mean(samples.q[1:], axis=-1),
         normalised_rewards(config, statistics, transitions)[:-1],
         config.discount * transitions.discount[:-1],

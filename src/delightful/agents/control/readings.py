@@ -1,11 +1,11 @@
 """Which actions the actor's update scores, and with what advantage: two readings of the paper.
 
-    replayed   the actions of the replayed transitions, U = Retrace target − E_π Q
+    replayed   the actions of the replayed transitions, U = Q − E_π Q
     fresh      actions sampled from the current policy at replayed states, U = Q − mean Q
 
 Algorithm 2 of the paper loops over a batch of A_t given H_t, and "on-policy score terms without
 importance ratios" says something only of actions that another policy has taken: that speaks for
-`replayed`. A reading is one function and one line of `READINGS`.
+`replayed`. A reading is one function, one line of `BY_NAME` and a name in `config.READINGS`.
 """
 
 from collections.abc import Callable
@@ -25,6 +25,13 @@ class Samples(NamedTuple):
 
     action: jax.Array  # (time, sequences, samples, dimensions)
     q: jax.Array
+
+
+class Values(NamedTuple):
+    """What the replayed actions are worth, at all replayed states but the last."""
+
+    q: jax.Array  # by the target critic
+    target: jax.Array  # Retrace's, for the critic
 
 
 class Scored(NamedTuple):
@@ -57,27 +64,36 @@ def sample_actions(
 
 
 def replayed(
-    transitions: Transitions, samples: Samples, targets: jax.Array, target_policy: Gaussian
+    config: ControlConfig,
+    transitions: Transitions,
+    samples: Samples,
+    values: Values,
+    target_policy: Gaussian,
 ) -> Scored:
-    """The replayed actions: U = Retrace target − E_π Q, ratios to the policy that acted."""
+    """The replayed actions: U = Q − E_π Q, ratios to the policy that acted."""
     del target_policy
-    advantage = targets - jnp.mean(samples.q[:-1], axis=-1)
+    worth = values.q if config.advantage == "critic" else values.target
+    advantage = worth - jnp.mean(samples.q[:-1], axis=-1)
     one = (transitions.action, advantage, transitions.log_prob)
-    action, advantage, log_prob = (x[: len(targets), :, None] for x in one)
+    action, advantage, log_prob = (x[: len(worth), :, None] for x in one)
     return Scored(action, advantage, log_prob, axis=None)
 
 
 def fresh(
-    transitions: Transitions, samples: Samples, targets: jax.Array, target_policy: Gaussian
+    config: ControlConfig,
+    transitions: Transitions,
+    samples: Samples,
+    values: Values,
+    target_policy: Gaussian,
 ) -> Scored:
     """Samples of the current policy: U = Q − mean Q, ratios to the target policy."""
-    del transitions, targets
+    del config, transitions, values
     action, q = samples.action[:-1], samples.q[:-1]
     advantage = q - jnp.mean(q, axis=-1, keepdims=True)
     return Scored(action, advantage, target_policy.log_prob(action), axis=2)
 
 
-READINGS: dict[str, Callable[[Transitions, Samples, jax.Array, Gaussian], Scored]] = {
+BY_NAME: dict[str, Callable[..., Scored]] = {
     "replayed": replayed,
     "fresh": fresh,
 }

@@ -20,14 +20,12 @@ from delightful.lab.cells import Cell, named
 from delightful.lab.cluster import ONE_THREAD, Cluster, connected, imported
 from delightful.lab.compiling import use_threads
 from delightful.lab.errors import BrokenRunError, LabError
-from delightful.lab.nodes import check, difference, expected, inspector
+from delightful.lab.nodes import ALWAYS, check, difference, expected, inspector
 from delightful.lab.runners.local import POLL, cores
 from delightful.lab.runners.remote import Order, Reply, computed, worker
 from delightful.lab.runners.running import Outcome, keep
 from delightful.lab.store import Locks, Store
 
-# The bytes that are stored depend on all of these.
-ALWAYS = ("python", "delightful", "jax", "jaxlib", "numpy", "polars")
 MOST_IN_FLIGHT = 2000  # tasks that Ray knows of; enough for an autoscaler to see what is wanted
 MOST_LOSSES = 8  # of workers by one cell, which may be the reason
 PATIENCE = 60.0  # seconds without any node, before a run is given up
@@ -112,7 +110,8 @@ class RayRunner:
         """Run cells; see `Runner`.
 
         A list is given to Ray at once, as far as it takes it, so that an autoscaler sees how many
-        cores can be used; of an iterator, one cell more than there are slots.
+        cores can be used; of an iterator, one cell more than there are slots. Never are more cells
+        with Ray than there are workers, if their number is given.
         """
         with store.locks() as locks:
             yield from _Run(self, cells, store, locks)
@@ -165,9 +164,9 @@ class _Run:
                 self._submit(cell)
 
     def _room(self) -> int:
-        if self._runner._workers is not None:
-            return self._runner.slots
-        return MOST_IN_FLIGHT if self._all_at_once else self._runner.slots + 1
+        """How many cells Ray may know of: also those that have no core yet, for an autoscaler."""
+        most = MOST_IN_FLIGHT if self._all_at_once else self._runner.slots + 1
+        return min(most, self._runner._workers or most)
 
     def _submit(self, cell: Cell) -> None:
         from ray import cloudpickle

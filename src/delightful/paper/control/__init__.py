@@ -16,15 +16,17 @@ EXPERIMENT = Experiment(
     figures=FIGURES,
     claims=CLAIMS,
     readings={
+        "replayed actions": "the actor's update scores the actions of the replay buffer",
         "fresh draws": "actions are sampled anew from the current policy at replayed states",
     },
     remarks=(
-        "Advantages are those of fresh actions: at every replayed state, actions are sampled from "
-        "the current policy, valued by the target critic, and U = Q − their mean; our reading of "
-        "'on-policy score terms without importance ratios'. PPO's ratio is to the target's. "
+        "Replayed actions: U = Retrace target − E_π Q, PPO's ratio is to the policy that acted. "
+        "Fresh draws: at every replayed state, actions are sampled from the current policy and "
+        "valued by the target critic, U = Q − their mean, PPO's ratio is to the target policy. "
         "Actions are sampled in antithetic pairs, over which a constant in U adds no variance.",
-        "A method's score term is divided by the root mean square of its weights about their mean "
-        f"at each state, at least {LEAST_WEIGHT:g}: so the KL term weighs the same against all.",
+        "A method's score term is divided by the root mean square of its weights, with fresh draws "
+        f"about their mean at each state, at least {LEAST_WEIGHT:g}: so the KL term weighs the "
+        "same against all.",
         "The first layer of both networks is normalised and goes through tanh, the second is ReLU. "
         "Without it the critic learned cheetah:run faster at first, and then lost it.",
         "Rewards are normalised by moving averages of their mean and of their square, and terminal "

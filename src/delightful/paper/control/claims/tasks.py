@@ -26,6 +26,7 @@ from delightful.lab.verdicts import (
     measured,
 )
 from delightful.paper.control import sweep
+from delightful.paper.control.claims.readings import both
 from delightful.paper.control.scores import (
     LEARNED,
     complete,
@@ -111,7 +112,7 @@ def _shares_of_best(table: pl.DataFrame) -> dict[str, Least]:
 @claims.add(
     "Section 6",
     paper="> 0.5 of the tasks",
-    sweep=sweep.TASKS,
+    readings=both("tasks"),
     rule=Rule(
         at_least(
             MATCHES,
@@ -133,7 +134,7 @@ def majority(table: pl.DataFrame) -> Measurement:
 @claims.add(
     "Section 6, Figure 10",
     paper="0 of 84 runs",
-    sweep=sweep.TASKS,
+    readings=both("tasks"),
     rule=Rule(
         at_least(0, "mean final return, DG − the worst baseline"), conditions=(LEARNED, QUARTER)
     ),
@@ -157,7 +158,7 @@ def never_worst(table: pl.DataFrame) -> Measurement:
 @claims.add(
     "Section 6",
     paper="≫ 0",
-    sweep=sweep.TASKS,
+    readings=both("tasks"),
     rule=Rule(
         at_least(FAILS, "final return, DG over the best baseline", ours=_FAILURE),
         conditions=(LEARNED, QUARTER),
@@ -173,7 +174,7 @@ def no_catastrophe(table: pl.DataFrame) -> Measurement:
 @claims.add(
     "Section 6, Figure 12",
     paper="> 0",
-    sweep=sweep.TASKS,
+    readings=both("tasks"),
     rule=Rule(
         above(0, "regret averaged over tasks and a quarter of training, baseline − DG"),
         conditions=(QUARTER,),
@@ -238,7 +239,7 @@ def _exceeds(table: pl.DataFrame, task: str) -> Measurement:
     return measured({label(n): _share(x, dg) for n, x in runs.items()}, note=note)
 
 
-@claims.add("Section 6, Figure 11", paper="≪ 1", sweep=sweep.HUMANOID, rule=_far_below("ppo"))
+@claims.add("Section 6, Figure 11", paper="≪ 1", readings=both("humanoid"), rule=_far_below("ppo"))
 def ppo_humanoid(table: pl.DataFrame) -> Measurement:
     """PPO collapses on humanoid:run."""
     return _from_best(table, "humanoid:run", "ppo")
@@ -247,7 +248,7 @@ def ppo_humanoid(table: pl.DataFrame) -> Measurement:
 @claims.add(
     "Section 6, Figure 11",
     paper="< 1",
-    sweep=sweep.HUMANOID,
+    readings=both("humanoid"),
     rule=_EXCEEDS,
     finding=f"on humanoid:run, {MATCHES:g} of DG's final return {{is}} above that of {{case}}",
 )
@@ -256,19 +257,19 @@ def humanoid(table: pl.DataFrame) -> Measurement:
     return _exceeds(table, "humanoid:run")
 
 
-@claims.add("Section 6, Figure 10", paper="≪ 1", sweep=sweep.TASKS, rule=_far_below("pg"))
+@claims.add("Section 6, Figure 10", paper="≪ 1", readings=both("tasks"), rule=_far_below("pg"))
 def pg_hopper(table: pl.DataFrame) -> Measurement:
     """REINFORCE fails on hopper:hop."""
     return _from_best(table, "hopper:hop", "pg")
 
 
-@claims.add("Appendix E, Figure 25", paper="< 1", sweep=sweep.TASKS, rule=_EXCEEDS)
+@claims.add("Appendix E, Figure 25", paper="< 1", readings=both("tasks"), rule=_EXCEEDS)
 def acrobot(table: pl.DataFrame) -> Measurement:
     """DG has notable improvements on exploration-heavy tasks such as acrobot:swingup."""
     return _exceeds(table, "acrobot:swingup")
 
 
-@claims.add("Appendix E, Figure 25", paper="< 1", sweep=sweep.TASKS, rule=_EXCEEDS)
+@claims.add("Appendix E, Figure 25", paper="< 1", readings=both("tasks"), rule=_EXCEEDS)
 def finger(table: pl.DataFrame) -> Measurement:
     """DG has notable improvements on exploration-heavy tasks such as finger:turn_hard."""
     return _exceeds(table, "finger:turn_hard")

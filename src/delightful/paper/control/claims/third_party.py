@@ -9,6 +9,7 @@ from delightful.lab.quantities import Mean
 from delightful.lab.tables import with_role
 from delightful.lab.verdicts import Measurement, NotMeasuredError, Rule, above, measured
 from delightful.paper.control import sweep
+from delightful.paper.control.claims.readings import both
 from delightful.paper.control.claims.tasks import quarter, require
 from delightful.paper.control.scores import extent, late, with_every_seed
 from delightful.paper.control.third_party import NEAR, dg_and_baselines, with_regret
@@ -26,7 +27,7 @@ _NEAR = Condition(
 @claims.add(
     "Appendix E, Figure 27",
     paper="> 0",
-    sweep=sweep.EXTERNAL,
+    readings=both("external"),
     rule=Rule(
         above(0, "regret averaged over tasks, MPO of another codebase − DG"),
         above(0, "regret averaged over tasks, SAC of another codebase − DG"),

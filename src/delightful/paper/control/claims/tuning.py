@@ -14,7 +14,7 @@ from delightful.lab.verdicts import (
     below,
     measured,
 )
-from delightful.paper.control import sweep
+from delightful.paper.control.claims.readings import both
 from delightful.paper.control.scores import final_by_option, length
 from delightful.registry import METHODS
 
@@ -64,14 +64,16 @@ def _small_weights(table: pl.DataFrame, name: str, option: str) -> str:
     return f"; with {values} weights are below the least size that we divide by" if small else ""
 
 
-@claims.add("Appendix E, Figure 26a", paper="≈ 1", sweep=sweep.TUNING, rule=_comparable("clip"))
+@claims.add(
+    "Appendix E, Figure 26a", paper="≈ 1", readings=both("tuning"), rule=_comparable("clip")
+)
 def ppo_clip(table: pl.DataFrame) -> Measurement:
     """No clip ε in [0.01, 100] substantially outperforms PPO's default."""
     return _over_default(table, "ppo", "clip")
 
 
 @claims.add(
-    "Appendix E, Figure 26b", paper="≈ 1", sweep=sweep.TUNING, rule=_comparable("temperature")
+    "Appendix E, Figure 26b", paper="≈ 1", readings=both("tuning"), rule=_comparable("temperature")
 )
 def mpo_temperature(table: pl.DataFrame) -> Measurement:
     """No temperature η in [0.001, 1000] substantially outperforms MPO's default."""

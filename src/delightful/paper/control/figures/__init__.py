@@ -1,5 +1,5 @@
 """The figures of Section 6 and Appendix E."""
 
-from delightful.paper.control.figures import tasks, third_party
+from delightful.paper.control.figures import gate, grid, tasks, third_party
 
-FIGURES = tasks.figures + third_party.figures
+FIGURES = tasks.figures + gate.figures + grid.figures + third_party.figures

@@ -1,22 +1,22 @@
-"""Figures 10–12 and 25, 26 of the paper; and how often a density inverts the gate."""
+"""Figures 10–12 and 25, 26 of the paper."""
 
 import contextlib
-from typing import Any
 
 import polars as pl
 
-from delightful.agents.control.config import LEAST_WEIGHT, ControlConfig
+from delightful.agents.control.config import LEAST_WEIGHT
 from delightful.lab import style
 from delightful.lab.experiment import Drawing, FigureBook
 from delightful.lab.plotting import along, label, line, methods
-from delightful.lab.statistics import t_interval
-from delightful.lab.tables import by_step, means
+from delightful.lab.tables import means
 from delightful.lab.verdicts import NotMeasuredError
-from delightful.paper.control import scores, sweep
+from delightful.paper.control import scores
+from delightful.paper.control.figures.readings import for_both
 from delightful.paper.control.scores import RETURN
 from delightful.registry import METHODS
 
 figures = FigureBook("control")
+both = for_both(figures)
 
 _RUNS = (
     "Return of the mean action, 4 episodes per evaluation; lines are means over seeds with ±1 "
@@ -28,7 +28,7 @@ _FINAL = (
 )
 
 
-@figures.add("Figure 10", "Final return by task", sweep=sweep.TASKS, caption=_FINAL)
+@both("Figure 10", "Final return by task", "tasks", caption=_FINAL)
 def rewards(table: pl.DataFrame) -> Drawing:
     """Final return by task: a dot per seed, a bar at their mean."""
     with contextlib.suppress(NotMeasuredError):  # tasks that every method has, if there are any
@@ -53,7 +53,7 @@ def rewards(table: pl.DataFrame) -> Drawing:
     return Drawing(figure, rows)
 
 
-@figures.add("Figure 11", "humanoid:run", sweep=sweep.HUMANOID, caption=_RUNS, name="humanoid")
+@both("Figure 11", "humanoid:run", "humanoid", caption=_RUNS, name="humanoid")
 def curves(table: pl.DataFrame) -> Drawing:
     """Return along training, a panel per task."""
     tasks = table["task"].unique().sort().to_list()
@@ -81,10 +81,10 @@ def curves(table: pl.DataFrame) -> Drawing:
     return Drawing(figure, pl.concat(parts))
 
 
-@figures.add(
+@both(
     "Figure 12",
     "Aggregate regret",
-    sweep=sweep.TASKS,
+    "tasks",
     caption="R_best − R_k, averaged over the tasks that all methods have; R_best is the best mean "
     f"over seeds that any method has at any evaluation of the task. {_RUNS}",
 )
@@ -99,13 +99,13 @@ def regret(table: pl.DataFrame) -> Drawing:
     return Drawing(figure, numbers)
 
 
-figures.add("Figure 25", "Learning curves", sweep=sweep.TASKS, caption=_RUNS, appendix=True)(curves)
+both("Figure 25", "Learning curves", "tasks", caption=_RUNS, appendix=True)(curves)
 
 
-@figures.add(
+@both(
     "Figure 26",
     "PPO's clip and MPO's temperature on cartpole:swingup",
-    sweep=sweep.TUNING,
+    "tuning",
     appendix=True,
     caption=f"Dashed: the paper's values. {_FINAL} MPO's weights at high temperatures are smaller "
     f"than the {LEAST_WEIGHT:g} by which they are divided at least: steps then are smaller, too.",
@@ -128,81 +128,11 @@ def tuning(table: pl.DataFrame) -> Drawing:
     return Drawing(figure, pl.concat(parts))
 
 
-figures.add(
+both(
     "beyond the paper",
     "Dog and quadruped",
-    sweep=sweep.DOGS,
+    "dogs",
     caption=_RUNS,
     name="dogs",
     appendix=True,
 )(curves)
-
-
-def _either(axis: Any, table: pl.DataFrame, metric: str, *, pale: bool = False) -> pl.DataFrame:
-    """A line for each surprisal; the numbers drawn."""
-    numbers = by_step(table, metric, ("surprisal",))
-    for kind, method, dashes in (("density", "dg", "-"), ("mode", "exponent", "--")):
-        look: dict[str, Any] = {"colour": style.colour(method), "linestyle": dashes}
-        part = numbers.filter(pl.col("surprisal") == kind)
-        line(axis, part, "step", label=kind, alpha=0.4 if pale else 1.0, **look)
-    return numbers
-
-
-def _lead(table: pl.DataFrame) -> dict[str, float]:
-    """By how much surprisal relative to the mode ends higher, with Student's interval."""
-    density, mode = (scores.final(table.filter(surprisal=kind)) for kind in ("density", "mode"))
-    both = mode.join(density, on="seed", suffix="_density")
-    if both.is_empty():
-        raise NotMeasuredError("no seed has been run with either surprisal")
-    lead = t_interval((both["final"] - both["final_density"]).to_numpy())
-    return {"mean": lead.value, "low": lead.low, "high": lead.high}
-
-
-@figures.add(
-    "beyond the paper",
-    "How often a density above 1 inverts DG's gate, and whether it matters",
-    sweep=sweep.SURPRISAL,
-    appendix=True,
-    caption="Above: the share of drawn actions whose density exceeds 1, so that −log π is negative "
-    "and the gate turned over. Between: the mean gate of all draws with U > 0, and of those with "
-    "U < 0: turned over as a whole, it would be below ½ for the former. Below: the return with "
-    "that surprisal, and with surprisal relative to the mode, which is never negative; its "
-    "lead at the end has Student's 95% interval. Means over seeds, ±1 standard error. In one "
-    "dimension a density can exceed 1 below a "
-    f"deviation of 0.4; ours starts at {ControlConfig().deviation:g}, held by a KL term, and "
-    f"was started at {sweep.NARROW:g} too; clip {ControlConfig().max_surprisal:g}.",
-)
-def inversion(table: pl.DataFrame) -> Drawing:
-    """How often a density above 1 turns the gate over, what the gate comes to, and the return."""
-    place = ("task", "deviation")
-    both = table.filter(pl.col("surprisal").n_unique().over(place) == 2)
-    if both.is_empty():
-        raise NotMeasuredError("it needs runs with either surprisal on one task")
-    panels = both.partition_by(place, maintain_order=True, as_dict=True)
-    count = len(panels)
-    figure, axes = style.panels(3 * count, rows=3, width=2.8, height=1.9)
-    parts = []
-    highest = float(by_step(both, "inverted", ("surprisal", *place))["mean"].max())  # type: ignore[arg-type]
-    for k, ((task, deviation), mine) in enumerate(sorted(panels.items(), key=lambda p: p[0])):
-        above, between, below = axes[k], axes[count + k], axes[2 * count + k]
-        drawn = [
-            _either(above, mine, "inverted"),
-            _either(between, mine, "gate_good"),
-            _either(between, mine, "gate_bad", pale=True),
-            _either(below, mine, RETURN),
-        ]
-        lead = _lead(mine)
-        drawn.append(pl.DataFrame({"metric": "mode − density at the end"} | lead))
-        parts += [d.with_columns(task=pl.lit(task), deviation=pl.lit(deviation)) for d in drawn]
-        above.set(ylim=(0, max(0.1, 1.05 * highest)))
-        above.set_title(f"{task}, deviation from {deviation:g}", fontsize=8)
-        title = "mode − density: {mean:+.0f} [{low:+.0f}, {high:+.0f}]".format(**lead)
-        below.set_xlabel("step")
-        below.set_title(title.replace("-", "−"), fontsize=7)
-    said = ("draws of density > 1", "mean gate\n(pale: U < 0)", "return")
-    for axis, words in zip(axes[::count], said, strict=True):
-        axis.set_ylabel(words)
-    for axis in axes:
-        axis.locator_params(axis="x", nbins=4)
-    style.legend(axes[2 * count])
-    return Drawing(figure, pl.concat(parts, how="diagonal"))

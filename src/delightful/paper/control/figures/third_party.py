@@ -6,12 +6,14 @@ from delightful.lab import style
 from delightful.lab.experiment import Drawing, FigureBook
 from delightful.lab.plotting import line
 from delightful.lab.tables import by_step
-from delightful.paper.control import public_scores, sweep
+from delightful.paper.control import public_scores
+from delightful.paper.control.figures.readings import for_both
 from delightful.paper.control.figures.tasks import curves
 from delightful.paper.control.scores import balanced, final, late
 from delightful.paper.control.third_party import dg_and_baselines, with_regret
 
 figures = FigureBook("control")
+both = for_both(figures)
 
 COLOURS = {"DG": "dg", "SAC (SBX)": "grpo"}
 _CAPTION = (
@@ -21,10 +23,10 @@ _CAPTION = (
 )
 
 
-@figures.add(
+@both(
     "beyond the paper",
     "Our MPO over the steps of public scores",
-    sweep=sweep.BASELINE,
+    "baseline",
     appendix=True,
 )
 def baseline(table: pl.DataFrame) -> Drawing:
@@ -47,10 +49,10 @@ def baseline(table: pl.DataFrame) -> Drawing:
     return Drawing(drawing.figure, numbers)
 
 
-@figures.add(
+@both(
     "Figure 27",
     "Regret against other codebases",
-    sweep=sweep.EXTERNAL,
+    "external",
     caption=_CAPTION,
     appendix=True,
 )
@@ -79,7 +81,7 @@ def tuned(table: pl.DataFrame) -> Drawing:
     return Drawing(figure, pl.concat([numbers, points], how="diagonal"))
 
 
-@figures.add("Figure 28", "Regret by task", sweep=sweep.EXTERNAL, caption=_CAPTION, appendix=True)
+@both("Figure 28", "Regret by task", "external", caption=_CAPTION, appendix=True)
 def tuned_tasks(table: pl.DataFrame) -> Drawing:
     """Regret at the end, task by task: bars of what was run, points of public scores."""
     runs, others = with_regret(dg_and_baselines(table))

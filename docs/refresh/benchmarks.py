@@ -1,0 +1,84 @@
+"""The pages of Ray and of the actor–learner: what `delightful bench` measured, from its JSON."""
+
+from typing import Any
+
+from delightful.benchmarks import actor_learner as system
+from delightful.benchmarks.timing import shown
+
+Figures = dict[str, Any]
+
+
+def actor_learner(figures: Figures) -> str:
+    """Speed of the actor–learner, a line for each number of actors and size of batches.
+
+    Args:
+        figures: Of `delightful bench actor-learner --json`.
+
+    Returns:
+        A table, and where the goal was reached.
+    """
+    ratio = "ratio_to_in_process"
+    names = ["actors", "batches of", "calls at each", "trajectories per second"]
+    names += ["in-process trainer", "ratio", "learner idle", "parameters, ms", "staleness"]
+    lines = [f"| {' | '.join(names)} |", f"|{'---|' * len(names)}"]
+    held = []
+    for actors, whole in figures["actors"].items():
+        for one in (whole, *([whole["shared_steps"]] if "shared_steps" in whole else [])):
+            prompts = one["prompts_per_batch"]
+            cells = (
+                actors,
+                f"{prompts:.0f} prompt{'' if prompts == 1 else 's'}",
+                f"{one['in_flight']:.0f}",
+                f"{one['trajectories_per_second']:,.0f}",
+                f"{one['in_process_trajectories_per_second']:,.0f}",
+                shown(one, ratio),
+                f"{one['idle_fraction']:.0%}",
+                f"{one['publish_milliseconds']:.1f} + {one['fetch_milliseconds']:.1f}",
+                f"{one['staleness_mean']:.2f}",
+            )
+            lines.append(f"| {' | '.join(cells)} |")
+            low, high = one[f"{ratio}_interval"]
+            held.append(_goal(low >= system.GOAL, high < system.GOAL))
+    threads = figures["in_process_threads"]
+    lines += [
+        "",
+        f"{figures['cores']} cores; the in-process trainer has {threads} "
+        f"thread{'' if threads == 1 else 's'}. Medians of {figures['rounds']} rounds of "
+        f"{figures['steps']} steps; of the ratio, 95% intervals. Parameters: to publish them, and "
+        "until an actor has them.",
+        "",
+        f"Our goal is a ratio of at least {system.GOAL:g}. In the order of the lines it is "
+        f"{', '.join(held)}.",
+    ]
+    return "\n".join([*lines, ""])
+
+
+def ray(figures: Figures) -> str:
+    """What Ray adds to a sweep.
+
+    Args:
+        figures: Of `delightful bench ray --json`.
+
+    Returns:
+        A table.
+    """
+    low, high = figures["overhead_ratio_interval"]
+    goal = figures["goal"]
+    verdict = _goal(high <= goal, low > goal)
+    rows = {
+        "wall-clock of Ray over local processes": (
+            f"{shown(figures, 'overhead_ratio')}; our goal, at most {goal:g}, is {verdict}"
+        ),
+        "wall-clock of local processes": f"{figures['local_seconds']:.0f} s",
+        "to connect and to check the nodes, in Ray's time": f"{figures['start_seconds']:.1f} s",
+        "empty cells per second": f"{figures['empty_cells_per_second']:.0f}",
+        "bytes per cell through the driver": f"{figures['driver_bytes_per_cell']:,.0f}",
+    }
+    workers, cells, rounds = (figures[name] for name in ("workers", "cells", "rounds"))
+    lines = [f"| {cells} cells on {workers} workers, {rounds} rounds | |", "|---|---|"]
+    return "\n".join([*lines, *(f"| {what} | {found} |" for what, found in rows.items()), ""])
+
+
+def _goal(held: bool, missed: bool) -> str:
+    """By the whole interval."""
+    return "held" if held else "missed" if missed else "neither held nor missed"
