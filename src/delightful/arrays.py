@@ -38,13 +38,14 @@ ArrayT = TypeVar("ArrayT", bound=Array)
 
 def library(array: Any) -> str | None:
     """ "torch", "jax" or "numpy"; None if it is not an array of one of them."""
+    # NumPy first: another thread may be importing JAX, which then has no Array yet.
+    if isinstance(array, (np.ndarray, np.generic)):
+        return "numpy"
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(array, torch.Tensor):
         return "torch"
     jax = sys.modules.get("jax")
-    if jax is not None and isinstance(array, jax.Array):
-        return "jax"
-    return "numpy" if isinstance(array, (np.ndarray, np.generic)) else None
+    return "jax" if jax is not None and isinstance(array, jax.Array) else None
 
 
 def namespace(**named: Any) -> Any:
@@ -134,6 +135,8 @@ def sigmoid(x: Any) -> Any:
 def values_are_visible(*arrays: Any) -> bool:
     """Whether a Python `if` may look at the values: false under any JAX or torch.func
     transformation, torch.compile and CUDA-graph capture."""
+    if all(isinstance(array, (np.ndarray, np.generic)) for array in arrays):
+        return True
     torch, jax = sys.modules.get("torch"), sys.modules.get("jax")
     if torch is not None and isinstance(arrays[0], torch.Tensor):
         if torch.compiler.is_compiling():

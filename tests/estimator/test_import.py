@@ -3,8 +3,10 @@
 import os
 import subprocess
 import sys
+import types
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import delightful
@@ -71,6 +73,14 @@ def test_numpy_users_load_neither_jax_nor_torch() -> None:
 )
 def test_it_works_where_a_library_is_not_installed(blocked: set[str], script: str) -> None:
     run(BLOCK.format(blocked=blocked) + script)
+
+
+def test_numpy_arrays_work_while_another_thread_imports_jax(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "jax", types.ModuleType("jax"))  # it has nothing in it yet
+    weight = delightful.score_weight(np.array([-1.0]), np.array([1.0]), method="dg")
+    assert weight == pytest.approx(1 / (1 + np.exp(-1.0)))
 
 
 def test_import_is_quick() -> None:

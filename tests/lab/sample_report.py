@@ -182,6 +182,10 @@ def visible(page, what=".claim"):
     )
 
 
+def unfold(page):
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+
+
 def press(page, verdict):
     page.locator(f'button[data-filter="{verdict}"]').click()
 

@@ -1,13 +1,14 @@
 """A budget of time: what is run within it, in which order, and what is decided with it."""
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from delightful.lab import budget as budgets
-from delightful.lab.budget import Budget, first_cells, next_cells
+from delightful.lab.budget import Aim, Budget, cells_of, first_cells, first_stages, next_aims
 from delightful.lab.cells import Cell, Plan, Point, Program, Sweep
 from delightful.lab.decisions import decide_all
 from delightful.lab.errors import LabError
@@ -84,25 +85,60 @@ def test_a_budget_of_nothing_or_that_cannot_be_read_is_refused(text):
         Budget(text)
 
 
+def needed(can_run: Callable[[Sweep, Plan], bool] = always) -> list[Cell]:
+    """What the figures need, in the order in which it is run."""
+    return first_cells(first_stages([experiment()], Plan(), can_run))
+
+
 def test_the_main_text_comes_first_then_the_appendix_and_cheap_sweeps_before_dear_ones():
-    cells = first_cells([experiment()], Plan(), always)
+    cells = needed()
     names = [cell.program.name for cell in cells]
     firsts = list(dict.fromkeys(names))
     assert firsts == ["cheap", "dear", "appendix"]
     assert [cell.config.steps for cell in cells][:1] == [5]  # the brief scale of what has one
     main = [cell for cell in cells if cell.program.name != "appendix"]
     assert main[0].first_seed == 0
-    assert first_cells([experiment()], Plan(), lambda sweep, _: sweep is CHEAP)[0] == cells[0]
+    assert needed(lambda sweep, _: sweep is CHEAP)[0] == cells[0]
 
 
 def test_cells_that_would_pass_the_budget_are_not_started(store, monkeypatch):
     monkeypatch.setattr("delightful.lab.cost._speed_factor", lambda: 1.0)
     skipped: list[Cell] = []
-    cells = first_cells([experiment()], Plan(), always)
+    cells = needed()
     run = list(Budget("30s").affordable(cells, [], store, skipped.append))
     assert {cell.program.name for cell in run} == {"cheap", "appendix"}
     assert {cell.program.name for cell in skipped} == {"dear"}
     assert not list(Budget("1s").affordable([skipped[0]], [], store, skipped.append))
+
+
+def test_a_sweep_is_started_only_if_first_seeds_of_all_its_configs_fit(store, monkeypatch):
+    """Two configs of 60 s each on one core: of 90 s, one of them would decide nothing."""
+    monkeypatch.setattr("delightful.lab.cost._speed_factor", lambda: 1.0)
+
+    def two(_: str) -> list[Point]:
+        return [Point(BanditConfig(steps=steps)) for steps in (5, 7)]
+
+    long = Sweep("test/long", program("long", 30), two, {"smoke": 1, "quick": 4, "paper": 30})
+    stages = [[Aim(one.name, one.cells(Plan())) for one in (long, CHEAP)]]
+    cells = first_cells(stages)
+
+    def started(text: str, slots: int, cells: list[Cell]) -> set[str]:
+        budget, said, skipped = Budget(text), list[str](), list[Cell]()
+        (budget.sweeps,) = stages
+        run = list(budget.affordable(cells, [], store, skipped.append, slots, said.append))
+        left_out = {cell.program.name for cell in skipped if cell not in run}
+        assert said == [
+            "left out, since their first seeds did not fit into what was left: "
+            "test/long (about 2 min)"
+        ] * ("long" in left_out)
+        return {cell.program.name for cell in run}
+
+    assert started("90s", 1, cells) == {"cheap"}
+    assert started("90s", 2, cells) == {"long", "cheap"}
+    assert started("10m", 1, cells) == {"long", "cheap"}
+    store.prepare()
+    store.write(cells[0], noise(cells[0].config, range(2)), 60.0)
+    assert started("90s", 1, cells[1:]) == {"long", "cheap"}  # of what is left, all fit
 
 
 def test_what_this_machine_has_shown_tells_what_fits(store, monkeypatch):
@@ -124,7 +160,7 @@ def test_seeds_go_to_the_open_claims_the_cheapest_first(store):
         store.write(cell, noise(cell.config, seeds), seconds)
     decisions = decide_all(claims, store, Plan(), None)
     assert {d.verdict for d in decisions} == {"inconclusive", "not run"}
-    cells = next_cells(decisions, store, always)
+    cells = cells_of(next_aims(decisions, store, always))
     names = list(dict.fromkeys(cell.program.name for cell in cells))
     assert names in (["cheap", "appendix", "dear"], [])  # that of the appendix is not run
     assert all(cell.first_seed >= 4 for cell in cells if cell.program.name != "appendix")
@@ -140,7 +176,7 @@ def test_spending_goes_on_until_the_claim_is_decided(store):
     for _ in looks(30):
         decisions = decide_all(claims, store, Plan(), None)
         seen.append(decisions[0].seeds)
-        if not (cells := next_cells(decisions, store, always)):
+        if not (cells := cells_of(next_aims(decisions, store, always))):
             break
         run_missing(cells, store, 1)
     assert seen == sorted(set(seen))

@@ -106,4 +106,4 @@ def test_a_dry_run_knows_what_is_done(tmp_path: Path, capsys: pytest.CaptureFixt
     run = ["run", "bandit/alignment", "--scale", "smoke", "--store", str(tmp_path)]
     assert main([*run, "--workers", "1"]) == 0
     assert main([*run, "--dry-run"]) == 0
-    assert capsys.readouterr().out == "24 cells are done already; nothing to run.\n"
+    assert capsys.readouterr().out == "24 cells done already; nothing to run.\n"

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from matplotlib import pyplot as plt
 from matplotlib.colors import to_rgb
-from sample_report import DESKTOP, PHONE
+from sample_report import DESKTOP, PHONE, unfold
 
 from delightful.lab import style
 from delightful.lab.cells import Plan
@@ -147,6 +147,7 @@ EXPECTED = ["DG </script>", "step: 50", "error: 2", "band: 1.75 to 2.25"]
 def test_pointing_at_a_point_shows_its_values(open_page, with_figure, scheme, nth):
     path, drawn = with_figure
     page, tip = open_page(path=path, color_scheme=scheme), "#tip"
+    unfold(page)
     point = drawn.values[0].points[1]
     assert page.locator(tip).is_hidden()
     x, y = _place(page, point, nth)
@@ -165,6 +166,7 @@ def test_pointing_at_a_point_shows_its_values(open_page, with_figure, scheme, nt
 def test_on_a_phone_a_tap_shows_them_and_a_tap_elsewhere_hides_them(open_page, with_figure):
     path, drawn = with_figure
     page = open_page(path=path, width=PHONE, has_touch=True)
+    unfold(page)
     for nth in (1, 0):  # the second tap takes the focus from the first figure
         page.touchscreen.tap(*_place(page, drawn.values[0].points[1], nth))
         page.wait_for_timeout(50)

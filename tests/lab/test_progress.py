@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from delightful.lab import cost, progress
-from delightful.lab.budget import Budget
+from delightful.lab.budget import Aim, Budget
 from delightful.lab.cells import Cell, Curves, Program
 from delightful.lab.progress import Outlook, run_missing
 from delightful.lab.runners import LocalRunner
@@ -151,7 +151,10 @@ def test_a_long_cell_is_reported_before_it_ends(
     monkeypatch.setattr(progress.Console, "print", printed)
     told.clear()
     run_missing(CELLS[:1], Store(tmp_path), 1)
-    assert "50%, 0/1 cells, about" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "50%, 0/1 cells, about" in said
+    assert said.startswith("1 cell to run, 0 done already")
+    assert "1 cell in " in said
 
 
 @pytest.mark.usefixtures("clock")
@@ -186,14 +189,35 @@ def test_a_budget_says_when_its_first_aim_is_reached_if_that_is_within_it(
     tmp_path: Path, clock: list[float]
 ) -> None:
     budget, outlook = Budget("10m"), Outlook(CELLS, Store(tmp_path), 2, 200.0)
-    budget.aim = "every figure"
+    budget.aims = [Aim("the figures", CELLS, whole=False)]
     clock[0] = 100.0
     outlook.finished |= {cell.id for cell in CELLS[:2]}
     console = progress.Console(file=io.StringIO())
     with progress._progress_bar(outlook, console, budget, LocalRunner(2)) as update:
-        assert "0 cells finished, every figure in about 2 min, 8 min of 10 min" in update()
+        assert "0 cells finished, the figures in about 2 min, 8 min of 10 min" in update()
         clock[0] = 560.0
-        assert "every figure" not in update()
+        assert "the figures after this budget, 10 s of 10 min" in update()
+
+
+def test_a_budget_says_when_there_are_enough_seeds_for_the_next_open_claim(
+    tmp_path: Path, clock: list[float]
+) -> None:
+    budget, outlook = Budget("10m"), Outlook(CELLS, Store(tmp_path), 2, 200.0)
+    names = ("one", "two", "three")
+    budget.aims = [
+        Aim(f"enough seeds for {name}", cells)
+        for name, cells in zip(names, (CELLS[:2], CELLS[1:3], CELLS[3:]), strict=True)
+    ]
+    console = progress.Console(file=io.StringIO())
+    with progress._progress_bar(outlook, console, budget, LocalRunner(2)) as update:
+        assert "enough seeds for one in about 2 min, " in update()
+        clock[0] = 100.0
+        outlook.finished |= {cell.id for cell in CELLS[:2]}
+        assert "enough seeds for two in about 2 min, " in update()  # on one of two processes
+        outlook.skip(CELLS[2])  # it cannot be decided within this budget
+        assert "enough seeds for three in about 2 min, 8 min of" in update()
+        outlook.finished.add(CELLS[3].id)
+        assert "enough seeds" not in update()
 
 
 @pytest.mark.parametrize(("text", "of_all"), [("10m", False), ("none", True)])

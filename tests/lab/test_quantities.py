@@ -96,6 +96,15 @@ def test_few_equal_scores_bound_nothing(of):
         assert few.tells(0.1, 44, 0.99)
 
 
+def test_a_few_ratios_of_something_to_itself_bound_nothing_either():
+    rng = np.random.default_rng(0)
+    few, enough = (Ratio(x, x) for x in (rng.normal(5, 1, 43), rng.normal(5, 1, 44)))
+    assert few.estimate(0.99).value == 1
+    assert math.isnan(few.estimate(0.99).low)
+    assert (enough.estimate(0.99).low, enough.estimate(0.99).high) == pytest.approx((1, 1))
+    assert (few.tells(2.0, 43, 0.99), few.tells(2.0, 44, 0.99)) == (False, True)
+
+
 def test_with_that_many_seeds_a_rare_value_would_have_been_seen():
     for confidence in (0.95, 0.99, 0.994):
         n = seeds_to_trust(confidence)

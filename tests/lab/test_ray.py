@@ -101,7 +101,7 @@ def test_a_result_that_is_not_finite_is_the_same_error(connected: RayRunner, sto
     cells = [cell("broken"), cell("sleeping")]
     run_missing(cells, store, connected, broken=failed)
     assert failed == cells[:1]
-    with pytest.raises(LabError, match="1 of 1 cells failed"):
+    with pytest.raises(LabError, match="1 of 1 cell failed"):
         run_missing(cells, store, connected)
     (outcome,) = (outcome for _, outcome in connected.run(cells[:1], store))
     assert isinstance(outcome, BrokenRunError)

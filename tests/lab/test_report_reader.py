@@ -23,6 +23,7 @@ from sample_report import (
     headings,
     mean,
     press,
+    unfold,
     visible,
 )
 
@@ -103,7 +104,7 @@ def test_counts_of_all_claims_hide_where_a_filter_leaves_some_out(page):
 @pytest.mark.parametrize("width", [PHONE, DESKTOP])
 def test_no_command_is_cut_off(open_page, width):
     page = open_page(width=width)
-    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    unfold(page)
     cut = "all => all.filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.textContent)"
     assert page.eval_on_selector_all(".command code", cut) == []
 
@@ -183,7 +184,7 @@ def test_filters_can_be_reached_and_pressed_from_the_keyboard(page):
 @pytest.mark.parametrize("what", [".claim .copy", "figure .copy"])
 def test_a_command_can_be_copied(open_page, what):
     page = open_page(permissions=["clipboard-read", "clipboard-write"])
-    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    unfold(page)
     button = page.locator(what).first
     command = button.locator("xpath=../code").text_content()
     assert command.startswith("delightful ")
@@ -222,6 +223,7 @@ def test_on_a_phone_the_contents_open_from_a_bar_that_stays_in_view(open_page):
 def test_a_wide_figure_scrolls_on_a_phone_and_says_so(open_page):
     for width, hinted in ((PHONE, {"alpha/near", "beta/curves", "gamma/more"}), (DESKTOP, set())):
         page = open_page(width=width)
+        unfold(page)
         page.wait_for_timeout(100)  # for the observer of sizes
         for one in FIGURES:
             shown = page.locator(f'figure[id="figure-{one.id}"]')
@@ -234,7 +236,7 @@ def test_a_wide_figure_scrolls_on_a_phone_and_says_so(open_page):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_overflows_sideways(open_page, width, scheme):
     page = open_page(width=width, height=700, color_scheme=scheme)
-    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    unfold(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     if width < 992:
         page.locator(".menu").click()
@@ -299,7 +301,11 @@ def test_all_is_visible_without_javascript(open_page):
     # Playwright's own evaluation still works: what is off is the page's script.
     page = open_page(width=PHONE, java_script_enabled=False)
     assert sorted(visible(page)) == sorted(set(CLAIMS) - {"alpha/absent"})
-    assert all(image.is_visible() for image in page.locator("figure img").all())
+    assert all(image.is_visible() for image in page.locator(".card img").all())
+    figures = page.locator(".group figure")
+    assert all(one.is_visible() for one in figures.all())  # or its line, which opens
+    figures.locator("summary").first.click()
+    assert figures.locator("img").first.is_visible()
     assert page.locator('nav a[href="#section-beta"]').is_visible()
     assert not page.locator("#search").is_visible()
     assert not page.locator(".copy").first.is_visible()
@@ -318,6 +324,7 @@ def test_while_a_run_is_on_the_page_reloads_and_keeps_filters_and_place(
     assert page.locator(".running").inner_text() == "running: 40% of the budget, 3 claims decided"
     press(page, "reproduced")
     page.select_option("#by-section", "beta")
+    page.locator('[id="beta/many"] .line').click()
     page.evaluate("document.getElementById('beta/many').scrollIntoView({behavior: 'instant'})")
     before = page.locator('[id="beta/many"]').bounding_box()["y"]
     for words in ("running: 80% of the budget", ""):
@@ -331,6 +338,7 @@ def test_while_a_run_is_on_the_page_reloads_and_keeps_filters_and_place(
         pressed = page.locator("button[aria-pressed=true]").get_attribute("data-filter")
         assert pressed == "reproduced"
         assert abs(page.locator('[id="beta/many"]').bounding_box()["y"] - before) < 3
+        assert page.locator('[id="beta/many"]').get_by_text("Rule:").is_visible()
 
 
 def test_a_page_reloads_neither_while_someone_types_nor_after_the_run(tmp_path, open_page):

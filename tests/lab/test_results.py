@@ -168,6 +168,22 @@ def test_an_inconclusive_claim_says_how_many_seeds_would_decide_it(tmp_path: Pat
     assert row["rule"]["words"] == decision.claim.rule.words
 
 
+@pytest.mark.parametrize(
+    ("claim_id", "words"),
+    [
+        ("bandit/gap-vanishes", "at B of at least 1000 ("),
+        ("mnist/temperature", "the range is η from 0.5 to 2 ("),
+        ("mnist/wide-temperature", "at η from 0.2 to 5 ("),
+        ("mnist/learning-rates", "at learning rates from 0.0001 to 0.001 ("),
+        ("tokens/ppo-clip", "if the largest ε is at least 4 times the smallest ("),
+        ("control/majority", "if at least 7 of the 28 tasks have been run with every method"),
+        ("control/tuned", "with public scores at 0.5 to 2 times as many steps ("),
+    ],
+)
+def test_what_a_check_selects_is_in_the_words_of_its_rule(claim_id: str, words: str) -> None:
+    assert f"; {words}" in CLAIMS[claim_id].rule.words
+
+
 # What is not there
 
 

@@ -72,7 +72,7 @@ def test_one_process_and_two_store_the_same_bytes_every_time(
 def test_a_second_run_has_nothing_to_do(tmp_path: Path) -> None:
     assert "24 cells to run, 0 done already" in run(tmp_path, *ALIGNING, "--workers", "1")
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "cells").iterdir()}
-    assert "24 cells are done already; nothing to run" in run(tmp_path, *ALIGNING)
+    assert "24 cells done already; nothing to run" in run(tmp_path, *ALIGNING)
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "cells").iterdir()} == before
 
 

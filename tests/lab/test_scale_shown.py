@@ -7,12 +7,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from delightful.lab.budget import next_cells
+from delightful.lab.budget import cells_of, next_aims
 from delightful.lab.cells import Plan, Point, Sweep
 from delightful.lab.decisions import decide
 from delightful.lab.errors import LabError
 from delightful.lab.experiment import Claim, Reading
-from delightful.lab.quantities import Exact
+from delightful.lab.quantities import Exact, Mean
 from delightful.lab.rendering import outlook, runs
 from delightful.lab.selection import from_paper, plan_for
 from delightful.lab.store import Store
@@ -165,18 +165,19 @@ def test_what_a_smaller_scale_cannot_measure_names_the_papers_and_its_cost(store
     assert decision.seconds > 0
     assert "--scale paper --seeds 6" in decision.command
     assert "6 seeds at paper scale would measure it" in outlook(decision)
-    assert next_cells([decision], store, lambda *_: True) == APART.cells(Plan("paper", 6))
+    assert cells_of(next_aims([decision], store, lambda *_: True)) == APART.cells(Plan("paper", 6))
     (asked,) = decide(claim, store, Plan("quick"), "quick")
     assert (asked.needed, asked.plan.scale) == (None, "quick")
+
+
+def tried(scale: str) -> list[Point]:
+    rates = (0.3,) if scale == "quick" else (0.3, 0.5)
+    return [Point(AlignmentConfig(error=error)) for error in rates]
 
 
 def test_some_settings_decide_a_sentence_on_every_setting_only_if_the_others_cannot_turn_it(
     store: Store,
 ) -> None:
-    def tried(scale: str) -> list[Point]:
-        rates = (0.3,) if scale == "quick" else (0.3, 0.5)
-        return [Point(AlignmentConfig(error=error)) for error in rates]
-
     grid, seen = replace(SHARED, name="grid", points=tried), 1.0
     ran(store, grid, "quick", 6)
     rule = Rule(above(0, "x", grid=True))
@@ -187,7 +188,7 @@ def test_some_settings_decide_a_sentence_on_every_setting_only_if_the_others_can
     claim = Claim("a/claim", "", "", "", rule, check, (Reading(sweep=grid),))
     (decision,) = decide(claim, store, Plan("quick"))
     assert decision.verdict == "not run"
-    assert "1 of the paper's 2 configs were run" in decision.note
+    assert "1 of the paper's 2 configs was run, and the others could turn" in decision.note
     seen = -1.0
     (decision,) = decide(claim, store, Plan("quick"))
     assert decision.verdict == "not reproduced"
@@ -195,6 +196,53 @@ def test_some_settings_decide_a_sentence_on_every_setting_only_if_the_others_can
     seen = 1.0
     (decision,) = decide(claim, store, Plan("quick"))
     assert decision.verdict == "reproduced"
+
+
+def spread(mean: float) -> Mean:
+    return Mean(np.arange(-2.0, 3.0) + mean)  # of five seeds, with a deviation of 1.6
+
+
+@pytest.mark.parametrize(
+    ("mean", "scale", "words"),
+    [
+        (1.5, "paper", "6 seeds at paper scale would allow a first verdict"),  # the rest may fail
+        (-1.5, "quick", "16 more seeds, 21 in all, would probably decide it"),  # it is refuted
+    ],
+)
+def test_seeds_that_would_only_get_a_verdict_refused_are_not_asked_for(
+    store: Store, mean: float, scale: str, words: str
+) -> None:
+    """On every setting of a grid, of which the quick scale has one of two."""
+    grid, rule = replace(SHARED, name="grid", points=tried), Rule(above(0, "x", grid=True))
+    ran(store, grid, "quick", 6)
+    claim = Claim(
+        "a/claim", "", "", "", rule, lambda _: measured(spread(mean)), (Reading(sweep=grid),)
+    )
+    (decision,) = decide(claim, store, Plan("quick"))
+    assert (decision.verdict, decision.plan.scale) == ("inconclusive", "quick")
+    assert words in outlook(decision)
+    assert f"--scale {scale}" in decision.next_command
+    assert "--scale quick" in decision.command
+    ahead = replace(Plan(scale), seeds=decision.needed)
+    missing = [cell for cell in grid.cells(ahead) if store.state(cell) != "done"]
+    assert cells_of(next_aims([decision], store, lambda *_: True)) == missing
+    row = decision.row()
+    found = (row["seeds_needed"], row["first_verdict_seeds"])
+    assert found == ((None, 6) if scale == "paper" else (21, None))
+
+
+def test_of_changed_runs_it_is_said_that_seeds_alone_decide_nothing(store: Store) -> None:
+    grid, rule = replace(SHARED, name="grid", points=apart), Rule(above(0, "x", grid=True))
+    ran(store, grid, "quick", 6, "dg")
+    claim = Claim(
+        "a/claim", "", "", "", rule, lambda _: measured(spread(1.5)), (Reading(sweep=grid),)
+    )
+    (decision,) = decide(claim, store, Plan("quick", methods=("dg",)))
+    assert (decision.verdict, decision.needed) == ("inconclusive", None)
+    assert outlook(decision) == (
+        "seeds alone would not decide it: none of the paper's 1 config was run, "
+        "and they could turn the verdict"
+    )
 
 
 def test_damaged_cells_are_run_again_by_the_command_that_is_named(store: Store) -> None:
@@ -208,7 +256,7 @@ def test_damaged_cells_are_run_again_by_the_command_that_is_named(store: Store) 
     assert f"`{again}` runs it again" in decision.note
     assert decision.row()["damaged"]
     assert decision.row()["core_seconds_needed"] is not None
-    assert next_cells([decision], Store(store.path), lambda *_: True) == [last]
+    assert cells_of(next_aims([decision], Store(store.path), lambda *_: True)) == [last]
 
 
 def test_runs_of_another_store_are_said_to_be(store: Store, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import scipy.stats
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from delightful.lab.quantities import Mean, Ratio, jackknife
+from delightful.lab.quantities import Mean, Ratio
 from delightful.lab.statistics import (
     Estimate,
     bootstrap,
@@ -144,21 +144,6 @@ def test_empty_and_nan_scores_are_refused(of, x):
 def test_a_confidence_that_is_none_is_refused(confidence):
     with pytest.raises(ValueError, match="confidence"):
         t_interval([1.0, 2.0], confidence)
-
-
-@given(st.lists(floats, min_size=2, max_size=12))
-def test_the_jackknife_of_a_mean_is_the_mean(x):
-    x = np.array(x)
-    assert np.allclose(jackknife(lambda y: float(y.mean()), x).scores, x, atol=1e-6)
-
-
-@pytest.mark.parametrize("seeds", [10, 30])
-def test_the_jackknife_of_a_smooth_statistic_covers(seeds):
-    def interval(rng, n):
-        x = rng.normal(2, 0.3, n)
-        return ends(jackknife(lambda y: float(np.mean(y) ** 2), x).estimate(0.95))
-
-    assert abs(coverage(interval, 4.0, seeds, 1500) - 0.95) < 0.025
 
 
 def test_more_seeds_tell_smaller_differences():

@@ -1,5 +1,6 @@
 """Rules that are data, and the verdicts that follow from them."""
 
+import json
 import math
 
 import numpy as np
@@ -7,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from delightful.lab.conditions import Condition
 from delightful.lab.errors import LabError
-from delightful.lab.quantities import Exact, Greatest, Least, Mean
+from delightful.lab.quantities import Exact, Greatest, Least, Mean, Ratio
 from delightful.lab.statistics import Estimate
 from delightful.lab.verdicts import (
     VERDICTS,
@@ -158,16 +160,29 @@ def test_verdicts_are_given_at_doubling_numbers_of_seeds(paper, expected):
     assert confidence_of(paper) == pytest.approx(1 - 0.05 / len(expected))
 
 
+def _mean(noise: np.ndarray) -> Mean:
+    """Of a true mean of 0."""
+    return Mean(noise[0])
+
+
+def _ratio(noise: np.ndarray) -> Ratio:
+    """Of a true ratio of a half, of runs that share a part of their noise."""
+    return Ratio(1 + 0.2 * noise[0] + 0.1 * noise[1], 2 + 0.4 * noise[1])
+
+
+@pytest.mark.parametrize(("quantity", "truth"), [(_mean, 0), (_ratio, 0.5)])
 @pytest.mark.parametrize("paper", [3, 30, 100])
-def test_over_all_looks_a_true_null_is_rejected_at_most_5_percent_of_the_time(paper):
-    """Seeds arrive and the interval is looked at each time: simulated with a true mean of 0."""
+def test_over_all_looks_a_true_null_is_rejected_at_most_5_percent_of_the_time(
+    paper, quantity, truth
+):
+    """Seeds arrive and the interval is looked at each time, where the threshold is the truth."""
     rng, draws = np.random.default_rng(paper), 4000
-    scores = rng.normal(size=(draws, looks(paper)[-1]))
-    criterion, confidence = above(0, "x"), confidence_of(paper)
+    criterion, confidence = above(truth, "x"), confidence_of(paper)
     rejected = np.zeros(draws, bool)
-    for i, run in enumerate(scores):
+    for i in range(draws):
+        noise = rng.normal(size=(2, looks(paper)[-1]))
         for seeds in looks(paper):
-            if criterion.judge(Mean(run[:seeds]).estimate(confidence)) != "open":
+            if criterion.judge(quantity(noise[:, :seeds]).estimate(confidence)) != "open":
                 rejected[i] = True
                 break
     assert rejected.mean() <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / draws)
@@ -266,6 +281,20 @@ def test_the_headline_is_what_fails_then_what_is_open_then_the_closest_call():
 def test_settings_that_were_not_run_may_turn_a_verdict_on_all_of_them(criterion, quantity, turns):
     rule = Rule(criterion)
     assert may_turn(rule, judge(rule, measured(quantity), 0.95)) == turns
+
+
+def test_a_condition_is_data_of_the_rule_that_its_words_and_its_check_share():
+    half = Condition("at η from {:g} to {:g}", (0.5, 2.0), ours="the paper says η ≈ 1")
+    rule = Rule(above(0, "x"), conditions=(half, Condition("if {:g} tasks were run", (7,))))
+    assert rule.words == (
+        "x: above 0; at η from 0.5 to 2 (our threshold: the paper says η ≈ 1); if 7 tasks were run"
+    )
+    first, second = rule.row()["conditions"]
+    assert (first["values"], first["ours"]) == ((0.5, 2.0), "the paper says η ≈ 1")
+    assert second["words"] == "if 7 tasks were run"
+    json.dumps(rule.row())
+    with pytest.raises(ValueError, match="a place for each"):
+        Condition("at η from {:g}", (0.5, 2.0))
 
 
 def test_a_rule_on_a_whole_grid_says_so():

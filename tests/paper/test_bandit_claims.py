@@ -6,7 +6,7 @@ import pytest
 
 from delightful import theory
 from delightful.lab.verdicts import NotMeasuredError, judge, verdict_of
-from delightful.paper.bandit.claims.runs import claims
+from delightful.paper.bandit.claims.runs import claims, late_peaks
 
 CLAIMS = {claim.id.removeprefix("bandit/"): claim for claim in claims}
 SEEDS, STEPS = 8, 60
@@ -171,3 +171,21 @@ def test_one_seed_decides_nothing(name):
         "bandit/robustness": heated({0.1: 0.2}, seeds=1),
     }
     assert verdict(name, tables[CLAIMS[name].sweep.name]) == "inconclusive"
+
+
+@pytest.mark.parametrize("seeds", [3, 5, 10, 30])
+def test_the_intervals_of_late_peaks_cover_95_percent(seeds):
+    """Though the same seeds say where the peaks are: curves that fall and rise again, with noise of
+    a tenth on whole curves and on every stretch of ten steps."""
+    step, rng, draws = np.arange(120), np.random.default_rng(seeds), 2000
+    means = [0.02 + level * ((step - 70) / 70) ** 2 for level in (0.1, 0.01)]
+    pg, dg = means
+    truths = pg[70:].max() / pg.min(), dg[70:].max() / pg[70:].max()
+    hits = np.zeros(2)
+    for _ in range(draws):
+        noise = rng.normal(0, 0.1, (2, seeds, 13))
+        scales = 1 + noise[..., :1] + np.repeat(noise[..., 1:], 10, axis=2)
+        found = late_peaks(*(mean * scale for mean, scale in zip(means, scales, strict=True)))
+        ends = [ratio.estimate(0.95) for ratio in found]
+        hits += [end.low <= truth <= end.high for end, truth in zip(ends, truths, strict=True)]
+    assert np.abs(hits / draws - 0.95).max() < 0.02

@@ -20,6 +20,7 @@ from delightful.lab.rendering import LEGEND, claim_paragraphs, on_smoke
 from delightful.lab.reporter import Reporter
 from delightful.lab.selection import plan_for, usable, where
 from delightful.lab.store import to_parquet, write_whole, writing
+from delightful.lab.wording import plural
 from delightful.paper import TITLE
 
 DEEPEST = 12  # columns by which lines are indented at most
@@ -127,7 +128,7 @@ def print_claims(decisions: list[Decision], explain: bool = False) -> None:
     by_verdict = counts(decisions)
     words = ", ".join(f"{n} {verdict}" for verdict, n in by_verdict.items() if n)
     total = sum(by_verdict.values())
-    print(wrapped("", f"{total} claim{'' if total == 1 else 's'}: {words}"))
+    print(wrapped("", f"{plural(total, 'claim')}: {words}"))
     if explain:
         print(wrapped("", f"{LEGEND}."))
     if on_smoke(decisions):

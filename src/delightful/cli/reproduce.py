@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from delightful.cli import options as given
-from delightful.lab.budget import Budget, first_cells, next_cells
+from delightful.lab.budget import Aim, Budget, cells_of, first_cells, first_stages, next_aims
 from delightful.lab.cells import Cell, Plan, Sweep
 from delightful.lab.decisions import Decision, counts
 from delightful.lab.errors import LabError
@@ -19,6 +19,7 @@ from delightful.lab.reporter import Reporter
 from delightful.lab.runners import Runner
 from delightful.lab.store import Store
 from delightful.lab.verdicts import VERDICTS
+from delightful.lab.wording import plural
 from delightful.paper import TITLE
 
 DEFAULT_BUDGET = "10m"
@@ -51,7 +52,8 @@ def run(options: Namespace) -> None:
     summarise(experiments, decisions)
     print(f"report: {folder / 'report.html'}")
     if broken:
-        raise LabError(f"{len(broken)} cells failed, for the reasons above; the others are kept.")
+        failed = f"{plural(len(broken), 'cell')} failed, for the reasons above"
+        raise LabError(f"{failed}; the others are kept.")
 
 
 def within(
@@ -74,16 +76,18 @@ def within(
         budget.reserve(reporter.seconds)
         return str(budget)
 
-    cells = first_cells(experiments, plan, can_run)
+    stages = first_stages(experiments, plan, can_run)
+    cells = first_cells(stages)
     try:
-        budget.aim = "every figure"
+        budget.sweeps = [sweep for stage in stages for sweep in stage]
+        budget.aims = [Aim("the figures", cells, whole=False)]
         with reporter.while_running(words):
             run_missing(cells, store, runner, budget, broken)
-        budget.aim = ""  # more seeds are needed than any budget has
         while True:
             decisions = reporter.write()
             words(decisions)
-            cells = [c for c in next_cells(decisions, store, can_run) if c not in broken]
+            budget.sweeps, budget.aims = (), next_aims(decisions, store, can_run)
+            cells = [cell for cell in cells_of(budget.aims) if cell not in broken]
             if budget.spent or not cells:
                 return decisions
             with reporter.while_running(words):

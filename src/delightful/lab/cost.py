@@ -21,6 +21,7 @@ from delightful.lab.compiling import separate
 from delightful.lab.config import has_method
 from delightful.lab.duration import duration
 from delightful.lab.store import Store
+from delightful.lab.wording import plural
 
 _REFERENCE_SPEED_TEST = 0.0042  # seconds of `_speed_test` on the reference machine (x86-64)
 _START = 2.0  # seconds for a worker to start
@@ -52,14 +53,14 @@ def forecast(cells: Sequence[Cell], store: Store, workers: int) -> str:
     done = [cell for cell in cells if store.state(cell) == "done"]
     to_run = [cell for cell in cells if cell not in set(done)]
     if not to_run:
-        return f"{len(done)} cells are done already; nothing to run."
+        return f"{plural(len(done), 'cell')} done already; nothing to run."
     speed = Speed(done, store)
     seconds = {cell: speed.seconds(cell) for cell in to_run}
     longest = max(to_run, key=seconds.__getitem__)
     source = estimate(to_run, done, store, workers)[1]
     return "\n".join(
         (
-            f"{len(to_run)} cells to run, {len(done)} done already ({source})",
+            f"{plural(len(to_run), 'cell')} to run, {len(done)} done already ({source})",
             f"  work: {sum(seconds.values()) / 3600:.3g} core-hours",
             f"  wall-clock: about {duration(_START + makespan(seconds.values(), workers))} "
             f"on {workers} workers of one core each, long cells first",
@@ -109,14 +110,18 @@ class Speed:
         factor = self.measured.get(cell.program.name) or _speed_factor()
         return (1 - cell.share(self._store.unfinished(cell))) * self._guess(cell) * factor
 
-    def total(self, cells: Iterable[Cell]) -> float:
-        """Seconds of one core for what is left of several cells, each program compiled once."""
-        before, seconds = set(self._compiled), 0.0
+    def each(self, cells: Iterable[Cell]) -> list[float]:
+        """As `seconds` for several cells, each program compiled once."""
+        before, seconds = set(self._compiled), []
         for cell in cells:
-            seconds += self.seconds(cell)
+            seconds.append(self.seconds(cell))
             self._compiled.add(_compiled(cell))
         self._compiled = before
         return seconds
+
+    def total(self, cells: Iterable[Cell]) -> float:
+        """The sum of `each`."""
+        return sum(self.each(cells))
 
     def _guess(self, cell: Cell) -> float:
         return guess(cell) - (cell.program.start if _compiled(cell) in self._compiled else 0.0)

@@ -27,6 +27,7 @@ from delightful.lab.verdicts import (
     TooFewSeedsError,
     Verdict,
     confidence_of,
+    expected,
     headline,
     judge,
     looks,
@@ -34,7 +35,7 @@ from delightful.lab.verdicts import (
     seeds_needed,
     verdict_of,
 )
-from delightful.lab.wording import minus
+from delightful.lab.wording import minus, plural
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ class Decision:
     seeds: int | None = None  # per config; None where nothing is sampled
     needed: int | None = None  # seeds that would probably decide what is inconclusive
     first: bool = False  # whether they are only the fewest that a verdict is given on
+    at: str = ""  # the scale of these seeds, if it is not that of the runs
+    refused: str = ""  # why seeds alone could not decide it, in words
     seconds: float | None = None  # of one core, for these seeds on this machine
     stored: tuple[str, ...] = ()  # other stores that some of its runs come from
     store: str = ""  # the options that name the stores, for its command
@@ -80,12 +83,17 @@ class Decision:
         return f"{run} && {command('claims', self.claim.id, self.plan, self.store)}"
 
     @property
+    def ahead(self) -> Plan:
+        """The plan with the seeds that it needs, at their scale."""
+        return replace(self.plan, scale=self.at or self.plan.scale, seeds=self.needed)
+
+    @property
     def next_command(self) -> str:
         """What runs the seeds that it needs; empty if that is not known."""
         sweep = self.reading.sweep
         if sweep is None or self.needed is None:
             return ""
-        return command("run", sweep.name, replace(self.plan, seeds=self.needed), self.store)
+        return command("run", sweep.name, self.ahead, self.store)
 
     @property
     def too_few(self) -> str:
@@ -93,11 +101,13 @@ class Decision:
         least, few = self.claim.rule.seeds, self.seeds or 0
         if not 0 < few < least:
             return ""
-        return f"{few} seed{'' if few == 1 else 's'}: a verdict needs {least}"
+        return f"{plural(few, 'seed')}: a verdict needs {least}"
 
     def unlikely(self, what: str = "it") -> str:
         """Why it is not said how many seeds would probably decide what is inconclusive."""
         sweep = self.reading.sweep
+        if self.refused:
+            return f"seeds alone would not decide {what}: {self.refused}"
         if self.too_few or sweep is None:
             return f"run {self.claim.rule.seeds} seeds first"
         most, paper = looks(sweep.seeds["paper"])[-1], sweep.seeds["paper"]
@@ -119,6 +129,7 @@ class Decision:
         """The decision as data, for JSON."""
         parts = [_part(outcome) for outcome in self.outcomes]
         first = _part(headline(self.outcomes)) if self.outcomes else {}
+        decides = self.verdict == "inconclusive" and not self.first
         return {
             "id": self.claim.id,
             "where": self.claim.where,
@@ -138,7 +149,8 @@ class Decision:
             "scale": None if self.reading.sweep is None else self.plan.scale,
             "differs_from_paper": self.differs,
             "seeds": self.seeds,
-            "seeds_needed": self.needed,
+            "seeds_needed": self.needed if decides else None,
+            "first_verdict_seeds": self.needed if self.first else None,
             "core_seconds_needed": None if self.seconds is None else round(self.seconds),
             "command": self.command,
             "command_to_decide": self.next_command,
@@ -227,32 +239,39 @@ def _decide(
 
 def _check_grid(claim: Claim, note: str, outcomes: Sequence[Outcome], some: str) -> None:
     """Refuse a verdict on every setting, or the best of all, that settings not run could turn."""
-    if some and may_turn(claim.rule, outcomes):
-        words = f"{some} were run, and the others could turn the verdict"
+    if words := _refusal(claim, outcomes, some):
         raise NotMeasuredError(f"{words}; {note}" if note else words)
 
 
+def _refusal(claim: Claim, outcomes: Sequence[Outcome], some: str) -> str:
+    """Why these outcomes are no verdict, if they are not; `some` is as `lacking` has it."""
+    return some if some and may_turn(claim.rule, outcomes) else ""
+
+
 def _at_paper_scale(decision: Decision, store: Store) -> Decision:
-    """What a smaller scale cannot measure, with the first look of the paper's and its cost."""
-    sweep, plan = decision.reading.sweep, decision.plan
-    assert sweep is not None
+    """What a smaller scale cannot decide, with the first look of the paper's and its cost."""
+    plan = decision.plan
     if plan.scale == "paper" or plan.methods or plan.changes:
         return decision
+    if decision.verdict == "inconclusive":  # its own command repeats what it rests on
+        return _at_first_look(replace(decision, at="paper"), store)
     decision = replace(decision, plan=replace(plan, scale="paper", seeds=None))
     decision = _at_first_look(decision, store)
-    return replace(decision, plan=replace(decision.plan, seeds=decision.needed))
+    return replace(decision, plan=decision.ahead)
 
 
 def _with_need(decision: Decision, store: Store) -> Decision:
     """The decision with how many seeds would probably decide it, and what they cost."""
-    sweep = decision.reading.sweep
+    sweep, claim, outcomes = decision.reading.sweep, decision.claim, decision.outcomes
     assert sweep is not None
     assert decision.seeds is not None
-    needed = seeds_needed(
-        decision.claim.rule, decision.outcomes, decision.seeds, sweep.seeds["paper"]
-    )
+    paper = sweep.seeds["paper"]
+    needed = seeds_needed(claim.rule, outcomes, decision.seeds, paper)
     if needed is None:
         return _at_first_look(decision, store) if decision.too_few else decision
+    later = expected(outcomes, needed, confidence_of(paper))
+    if refused := _refusal(claim, later, lacking(sweep, decision.plan)):
+        return _at_paper_scale(replace(decision, refused=refused), store)
     return _with_cost(decision, needed, store)
 
 
@@ -268,20 +287,19 @@ def _with_cost(decision: Decision, needed: int, store: Store) -> Decision:
     assert decision.reading.sweep is not None
     block = decision.reading.sweep.program.block  # seeds are run and counted in whole blocks
     needed = math.ceil(needed / block) * block
-    cells = whole_blocks(decision, needed)
+    decision = replace(decision, needed=needed)
+    cells = whole_blocks(decision)
     done = [cell for cell in cells if store.state(cell) == "done"]
     speed = cost.Speed(done, store)
     seconds = speed.total(cell for cell in cells if cell not in done)
-    return replace(decision, needed=needed, seconds=seconds)
+    return replace(decision, seconds=seconds)
 
 
-def whole_blocks(decision: Decision, seeds: int) -> list[Cell]:
-    """The cells of a decision's runs with at least that many seeds, in blocks that later looks
-    use too."""
+def whole_blocks(decision: Decision) -> list[Cell]:
+    """The cells of the seeds that a decision needs, in blocks that later looks use too."""
     sweep = decision.reading.sweep
     assert sweep is not None
-    block = sweep.program.block
-    return sweep.cells(replace(decision.plan, seeds=math.ceil(seeds / block) * block))
+    return sweep.cells(decision.ahead)
 
 
 def counts(decisions: Iterable[Decision]) -> dict[str, int]:

@@ -40,7 +40,7 @@ def series(figure: Any) -> list[Series]:
         figure: A matplotlib figure, drawn once, so that its panels are in their places.
 
     Returns:
-        Lines, error bars, bars and maps of cells, as far as they are in view.
+        Lines, error bars, bars, maps of cells and labels of texts, as far as they are in view.
     """
     found = [marks for axis in figure.axes if axis.get_visible() for marks in _of(axis)]
     each = max(2, MOST // max(1, len(found)))
@@ -65,6 +65,7 @@ def _of(axis: Any) -> Iterator[_Marks]:
             yield _bars(axis, one)
     for image in axis.images:
         yield _cells(axis, image)
+    yield _texts(axis)
 
 
 def _line(axis: Any, name: str, at: NDArray[Any], bands: Sequence[Band]) -> _Marks:
@@ -108,6 +109,17 @@ def _cells(axis: Any, image: Any) -> _Marks:
             at.append((x, y))
             texts.append((_x(axis, x), _y(axis, y), short(float(grid[i, j]))))
     return _Marks(axis, "", np.array(at).reshape(-1, 2), texts.__getitem__, "value")
+
+
+def _texts(axis: Any) -> _Marks:
+    """Texts in a panel that have a label: their values."""
+    found = [text for text in axis.texts if text.get_label()]
+    at = np.array([text.get_position() for text in found], float).reshape(-1, 2)
+    texts = [
+        (_x(axis, x), _y(axis, y), str(text.get_label()))
+        for (x, y), text in zip(at, found, strict=True)
+    ]
+    return _Marks(axis, "", at, texts.__getitem__, "value")
 
 
 def _bands(axis: Any, line: Any) -> Iterator[Band]:

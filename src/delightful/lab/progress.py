@@ -10,12 +10,13 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from delightful.lab import cost
-from delightful.lab.budget import Budget
+from delightful.lab.budget import Aim, Budget
 from delightful.lab.cells import Cell
 from delightful.lab.duration import duration
 from delightful.lab.errors import BrokenRunError, LabError
 from delightful.lab.runners import LocalRunner, Runner
 from delightful.lab.store import Store
+from delightful.lab.wording import plural
 
 BETWEEN_UPDATES, BETWEEN_LINES = 1.0, 60.0  # seconds; lines where there is no terminal
 
@@ -47,22 +48,24 @@ def run_missing(
         if states[cell.id] == "damaged":
             console.print(f"{store.damage(cell)}")
     if not to_run:
-        console.print(f"{len(done)} cells are done already; nothing to run.")
+        console.print(f"{plural(len(done), 'cell')} done already; nothing to run.")
         return 0
     store.prepare()
     runner.prepare(to_run)
     seconds, source = cost.estimate(to_run, done, store, runner.slots)
+    outlook = Outlook(to_run, store, min(runner.slots, len(to_run)), seconds)
     place = f"on {runner.place(len(to_run))}"
     if budget and budget.finite:  # it ends long before all that open claims could need is run
-        console.print(f"running {place}, {len(done)} cells done already; {budget}")
+        words = f"running {place}, {plural(len(done), 'cell')} done already"
+        console.print(f"{words}; {_aim(outlook, budget)}{budget}")
     else:
-        console.print(
-            f"{len(to_run)} cells to run, {len(done)} done already: about {duration(seconds)} "
-            f"{place} ({source})" + (f"; {budget}" if budget else "")
-        )
+        words = f"{plural(len(to_run), 'cell')} to run, {len(done)} done already"
+        words += f": about {duration(seconds)} {place} ({source})"
+        console.print(f"{words}; {budget}" if budget else words)
     store.log("start", cells=len(to_run), workers=runner.slots, estimate=round(seconds, 1))
-    outlook = Outlook(to_run, store, min(runner.slots, len(to_run)), seconds)
-    allowed = budget.affordable(to_run, done, store, outlook.skip) if budget else to_run
+    allowed: Iterable[Cell] = to_run
+    if budget:
+        allowed = budget.affordable(to_run, done, store, outlook.skip, runner.slots, console.print)
     ran = _run(allowed, outlook, store, runner, console, budget, broken)
     store.log("end", cells=ran)
     return ran
@@ -91,20 +94,23 @@ def _run(
     except KeyboardInterrupt:
         finished = len(outlook.finished) - len(broken)
         store.log("stopped", finished=finished)
-        total = "" if budget and budget.finite else f" of {outlook.total}"
+        count = f"{finished} of {plural(outlook.total, 'cell')}"
+        if budget and budget.finite:
+            count = plural(finished, "cell")
+        were, are = ("was", "is") if finished == 1 else ("were", "are")
         raise LabError(
-            f"stopped: {finished}{total} cells were finished and are kept; "
+            f"stopped: {count} {were} finished and {are} kept; "
             "give the same command again to resume."
         ) from None
     if failed is not None:
         failed += broken
     elif broken:
         raise LabError(
-            f"{len(broken)} of {outlook.total} cells failed, for the reasons above: "
+            f"{len(broken)} of {plural(outlook.total, 'cell')} failed, for the reasons above: "
             f"{', '.join(map(str, broken[:3]))}{' and more' if len(broken) > 3 else ''}; "
             "the others are kept."
         )
-    console.print(f"{len(outlook.finished)} cells in {duration(outlook.elapsed)}")
+    console.print(f"{plural(len(outlook.finished), 'cell')} in {duration(outlook.elapsed)}")
     sys.stderr.flush()
     return len(outlook.finished)
 
@@ -147,19 +153,22 @@ def _progress_bar(
 def _now(outlook: "Outlook", budget: Budget | None) -> tuple[float, str, str]:
     """The share that the bar shows, the cells, and what is left, in words."""
     if budget and budget.finite:
-        count = f"{budget.finished} cell{'' if budget.finished == 1 else 's'} finished"
+        count = f"{plural(budget.finished, 'cell')} finished"
         return budget.share, count, f"{_aim(outlook, budget)}{budget}"
     left = f"{outlook.left()}; {budget}" if budget else outlook.left()
     return outlook.done(), f"{outlook.count} cells", left
 
 
 def _aim(outlook: "Outlook", budget: Budget) -> str:
-    """When what the budget is spent on first will probably be complete, in words; empty if not
-    within it."""
-    seconds = outlook.remaining()
-    if not budget.aim or seconds > budget.left:
-        return ""
-    return f"{budget.aim} in about {duration(seconds)}, "
+    """When the first of the budget's aims that is not reached probably will be, in words; empty if
+    there is none."""
+    for aim in budget.aims:
+        seconds = outlook.until(aim)
+        if seconds is not None:
+            late = seconds > budget.left
+            when = "after this budget" if late else f"in about {duration(seconds)}"
+            return f"{aim.words} {when}, "
+    return ""
 
 
 class Outlook:
@@ -174,6 +183,7 @@ class Outlook:
     def __init__(self, cells: Sequence[Cell], store: Store, workers: int, estimate: float) -> None:
         self.finished: set[str] = set()  # ids
         self._cells, self._store, self._estimate = cells, store, estimate
+        self._workers = workers
         self._work = {cell.id: cost.guess(cell) for cell in cells}
         self._total = sum(self._work.values())
         self._first = min(1.0, workers / len(cells))
@@ -212,6 +222,28 @@ class Outlook:
             if cell.program.share and cell.id not in finished | self._skipped
         )
         return (whole + parts) / max(self._total, 1e-9)
+
+    def until(self, aim: Aim) -> float | None:
+        """The seconds until an aim is reached, whose cells come first; None if it has been, or if
+        what it needs is left out."""
+        finished, skipped = set(self.finished), set(self._skipped)
+        mine = [cell for cell in aim.cells if cell.id in self._work and cell.id not in finished]
+        if aim.whole and any(cell.id in skipped for cell in mine):
+            return None
+        mine = [cell for cell in mine if cell.id not in skipped]
+        if not mine:
+            return None
+        share = self._left(mine) / max(self._left(self._cells), 1e-9)
+        return share * self.remaining() * self._workers / min(self._workers, len(mine))
+
+    def _left(self, cells: Iterable[Cell]) -> float:
+        """The work that is left of some cells."""
+        over = self.finished | self._skipped
+        return sum(
+            self._work[cell.id] * (1 - cell.share(self._store.unfinished(cell)))
+            for cell in cells
+            if cell.id not in over
+        )
 
     def left(self) -> str:
         """The remaining time, in words."""

@@ -4,7 +4,7 @@ The check of a claim returns these, and the lab computes intervals at the confid
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -80,12 +80,19 @@ class Ratio:
 
     def estimate(self, confidence: float) -> Estimate:
         """The ratio with Fieller's interval; no bounds if scores are few and all the same."""
-        if _equal(self.above, self.below) and self.seeds < seeds_to_trust(confidence):
+        if self._equal and self.seeds < seeds_to_trust(confidence):
             return fieller(self.above[:1], self.below[:1], confidence, positive=self.positive)
         return fieller(self.above, self.below, confidence, positive=self.positive)
 
+    @property
+    def _equal(self) -> bool:
+        """Whether the ratio is the same for every seed, also as that of something to itself."""
+        return _equal(self.above, self.below) or np.array_equal(self.above, self.below)
+
     def tells(self, threshold: float, seeds: int, confidence: float) -> bool:
         """As `Mean.tells`: a ratio is above r where the mean of above − r·below is above 0."""
+        if self._equal and self.seeds > 1:
+            return seeds >= seeds_to_trust(confidence)
         return Mean(self.above - threshold * self.below).tells(0.0, seeds, confidence)
 
 
@@ -189,16 +196,3 @@ Quantity = Exact | Sampled
 
 def _equal(*scores: Scores) -> bool:
     return all(len(one) > 1 and np.ptp(one) == 0 for one in scores)
-
-
-def jackknife(statistic: Callable[..., float], *scores: Scores) -> Mean:
-    """Any smooth statistic of arrays whose first axis is the seeds, as a mean of pseudo-values.
-
-    The i-th is n·statistic(all) − (n − 1)·statistic(all but seed i) (Tukey 1958).
-    """
-    n = len(scores[0])
-    if n == 1:
-        return Mean(np.array([statistic(*scores)]))
-    whole = statistic(*scores)
-    left_out = [statistic(*(np.delete(x, i, axis=0) for x in scores)) for i in range(n)]
-    return Mean(n * whole - (n - 1) * np.array(left_out))

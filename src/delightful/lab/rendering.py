@@ -6,7 +6,7 @@ from delightful.lab.decisions import Decision, counts, shown
 from delightful.lab.duration import duration
 from delightful.lab.findings import findings
 from delightful.lab.verdicts import VERDICTS, Outcome, headline
-from delightful.lab.wording import expected, minus
+from delightful.lab.wording import expected, minus, plural
 
 LEGEND = "; ".join(f"{verdict}: {meaning}" for verdict, meaning in VERDICTS.items())
 
@@ -29,7 +29,7 @@ def _lacking(outcome: Outcome, decision: Decision) -> str:
     few, least = outcome.quantity.seeds, decision.claim.rule.seeds
     if decision.too_few or few >= least:
         return ""
-    return f" ({few:g} seed{'' if few == 1 else 's'}: a verdict needs {least})"
+    return f" ({plural(int(few), 'seed')}: a verdict needs {least})"
 
 
 def _beside(first: Outcome, other: Outcome, decision: Decision) -> str:
@@ -73,8 +73,11 @@ def outlook(decision: Decision) -> str:
     cost = f"{duration(decision.seconds)} of one core here"
     if decision.verdict == "not run":
         return f"{decision.needed} seeds at {decision.plan.scale} scale would measure it: {cost}"
+    if decision.refused:
+        more = f"{decision.needed} seeds at {decision.at} scale would allow a first verdict"
+        return f"{decision.refused}: {more}, {cost}"
     count = decision.needed - (decision.seeds or 0)
-    more = f"{count} more seed{'' if count == 1 else 's'}, {decision.needed} in all,"
+    more = f"{plural(count, 'more seed')}, {decision.needed} in all,"
     would = "would allow a first verdict" if decision.first else "would probably decide it"
     return f"{more} {would}: {cost}"
 

@@ -17,6 +17,7 @@ from delightful.lab.rendering import claims_markdown
 from delightful.lab.report import runs_file, write_report
 from delightful.lab.selection import plan_for, usable
 from delightful.lab.store import DamagedError, Store, to_parquet, write_whole, writing
+from delightful.lab.wording import plural
 
 EVERY = 45.0  # seconds between two reports while a run is on
 
@@ -85,7 +86,7 @@ class Reporter:
         claims = experiment.claims
         figures = sum(not figure.panel for figure in experiment.figures)
         counts = [(len(claims), "claim"), (figures, "figure")]
-        words = (f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in counts if count)
+        words = (plural(count, noun) for count, noun in counts if count)
         self._tell(f"{experiment.name}: {' and '.join(words) or 'nothing to show'}")
         decisions = decide_all(claims, self._store, self._plan, self._scale)
         for decision in decisions:

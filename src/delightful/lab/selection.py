@@ -14,6 +14,7 @@ from delightful.lab.config import Config
 from delightful.lab.experiment import command
 from delightful.lab.store import DamagedError, Store
 from delightful.lab.verdicts import LEAST, looks
+from delightful.lab.wording import plural
 
 
 def plan_for(
@@ -82,15 +83,20 @@ def runs_shown(sweep: Sweep, plan: Plan, store: Store) -> str:
         whole = len({cell.config for cell in _cells(sweep, replace(plan, scale="paper"))})
         differs = f"{len(seeds)} of {whole} configs" if len(seeds) < whole else ""
     numbers = f"{most}" if fewest == most else f"{fewest} to {most}"
-    words = f"{numbers} seed{'' if most == 1 else 's'}"
+    words = f"{numbers} {'seed' if most == 1 else 'seeds'}"
     return f"{words}; {differs}" if differs else words
 
 
 def lacking(sweep: Sweep, plan: Plan) -> str:
-    """How many of the paper's settings a plan has, in words; empty if it has all."""
+    """How many of the paper's settings a plan has, as a reason for no verdict; empty if all."""
     papers = {cell.config for cell in _cells(sweep, replace(plan, scale="paper"))}
     ours = papers & {cell.config for cell in _cells(sweep, plan)}
-    return f"{len(ours)} of the paper's {len(papers)} configs" if ours < papers else ""
+    if ours == papers:
+        return ""
+    count = len(ours) or "none"
+    were, others = "were" if len(ours) > 1 else "was", "the others" if ours else "they"
+    whole = f"{count} of the paper's {plural(len(papers), 'config')} {were} run"
+    return f"{whole}, and {others} could turn the verdict"
 
 
 def _instead(ours: Iterable[Config], papers: Iterable[Config]) -> str:

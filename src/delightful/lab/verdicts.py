@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
+from delightful.lab.conditions import Condition, with_reason
 from delightful.lab.errors import LabError
 from delightful.lab.quantities import Exact, Greatest, Least, Quantity
 from delightful.lab.statistics import Estimate
@@ -66,9 +67,8 @@ class Criterion:
     @property
     def words(self) -> str:
         """The criterion as a phrase."""
-        ours = f" (our threshold: {self.ours})" if self.ours else ""
         grid = ", on the paper's whole grid" if self.grid else ""
-        return f"{self.quantity}: {self.side}{grid}{ours}"
+        return f"{self.quantity}: {self.side}{grid}{with_reason(self.ours)}"
 
     @property
     def side(self) -> str:
@@ -145,9 +145,16 @@ class Rule:
         *criteria: one for each quantity that the claim's check returns, in the same order.
         parts: whether criteria and cases are parts of the sentence, so that it can hold in part.
         seeds: the least number of them, if any are sampled.
+        conditions: which cases count, and what must have been run.
     """
 
-    def __init__(self, *criteria: Criterion, parts: bool = False, seeds: int = LEAST) -> None:
+    def __init__(
+        self,
+        *criteria: Criterion,
+        parts: bool = False,
+        seeds: int = LEAST,
+        conditions: Sequence[Condition] = (),
+    ) -> None:
         if not criteria:
             raise LabError("a rule can never be decided without a criterion: give one.")
         if seeds < LEAST:
@@ -158,11 +165,13 @@ class Rule:
             if empty or unbounded or math.isnan(c.low) or math.isnan(c.high):
                 raise LabError(f"no value could decide {c.words!r}: give low < high.")
         self.criteria, self.parts, self.seeds = criteria, parts, seeds
+        self.conditions = tuple(conditions)
 
     @property
     def words(self) -> str:
         """The rule in a sentence."""
         text = "; and ".join(criterion.words for criterion in self.criteria)
+        text = "; ".join([text, *(condition.words for condition in self.conditions)])
         return text + (". Partly if some of these hold and others fail" if self.parts else "")
 
     def row(self) -> dict[str, Any]:
@@ -171,7 +180,13 @@ class Rule:
         for criterion in found:
             for name in ("low", "high"):
                 criterion[name] = criterion[name] if math.isfinite(criterion[name]) else None
-        return {"words": self.words, "parts": self.parts, "seeds": self.seeds, "criteria": found}
+        return {
+            "words": self.words,
+            "parts": self.parts,
+            "seeds": self.seeds,
+            "criteria": found,
+            "conditions": [condition.row() for condition in self.conditions],
+        }
 
 
 class NotMeasuredError(Exception):

@@ -16,6 +16,11 @@ def minus(text: str) -> str:
     return "`".join(parts)
 
 
+def plural(count: int, noun: str) -> str:
+    """Such as "1 cell" or "2 cells"."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def expected(claim: Claim) -> str:
     """The value that the paper gives or implies; empty where the rule says the same."""
     sides = {criterion.side for criterion in claim.rule.criteria}

@@ -41,7 +41,9 @@ def test_dg_ahead_everywhere_reproduces_the_main_claims(verdict):
     once = table.filter((pl.col("seed") == 0) | (pl.col("task") != "cheetah:run"))
     for check in CHECKS:
         for part in (few, once):
-            with pytest.raises(NotMeasuredError, match=r"a quarter of the tasks is .* 6 of 28"):
+            with pytest.raises(
+                NotMeasuredError, match="at least 7 tasks are needed; so far on 6 of 28"
+            ):
                 check(part)
 
 
@@ -231,6 +233,20 @@ def test_seeds_that_only_another_dg_has_count_for_no_verdict():
 def test_dg_with_other_options_can_be_drawn_beside_its_rivals():
     table = runs({task: {"dg:temperature=2.0": 900.0, "pg": 500.0} for task in QUICK_TASKS})
     assert scores.complete(table).height == table.height
+
+
+def test_which_tasks_count_is_said_by_the_rule_in_the_numbers_that_the_check_reads():
+    rules = {claim.id.partition("/")[2]: claim.rule for claim in EXPERIMENT.claims}
+    for name in ("majority", "never-worst", "no-catastrophe"):
+        assert rules[name].conditions == (scores.LEARNED, claims.QUARTER)
+        assert "a mean final return of at least 10 (our threshold" in rules[name].words
+        assert "if at least 7 of the 28 tasks have been run" in rules[name].words
+    assert rules["lowest-regret"].conditions == (claims.QUARTER,)
+    for name in ("humanoid", "ppo-humanoid", "pg-hopper", "acrobot", "finger"):
+        assert rules[name].conditions == (scores.LEARNED,)
+    (least,) = scores.LEARNED.values
+    table = runs({"hopper:hop": {"dg": 0.8 * least}, "acrobot:swingup": {"dg": 1.3 * least}})
+    assert set(scores.learned(table)["task"]) == {"acrobot:swingup"}
 
 
 def test_a_task_that_nobody_learned_decides_nothing(verdict):

@@ -277,7 +277,7 @@ def test_a_comparison_with_dg_is_not_decided_on_pg_alone(runs, name):
         ("beats-entropy", Plan(changes={"entropy": "0"}), "pg with an entropy bonus"),
         ("entropy-is-sensitive", Plan(methods=("dg",)), "pg with an entropy bonus"),
         ("entropy-is-sensitive", Plan(changes={"entropy": "0.1"}), "entropy=0.0"),
-        ("learning-rates", Plan(changes={"learning_rate": "0.1"}), "from 1e-4 to 1e-3"),
+        ("learning-rates", Plan(changes={"learning_rate": "0.1"}), "from 0.0001 to 0.001"),
         ("all-learning-rates", Plan("paper", methods=("dg",)), "method=pg"),
         ("all-learning-rates", Plan("quick"), "not run: zero, constant, oracle"),
         ("larger-batches", Plan(changes={"batch": "10"}), "two batch sizes"),

@@ -7,6 +7,8 @@ import polars as pl
 import pytest
 
 from delightful.agents.tokens.config import TokensConfig
+from delightful.lab import style
+from delightful.lab.hovering import series
 from delightful.paper.tokens.figures.turning import TURNING, claims_by_age, verdicts
 from delightful.paper.tokens.sweep import K
 
@@ -65,3 +67,16 @@ def test_the_figure_shows_every_verdict() -> None:
     drawn = claims_by_age(table(LEAD))
     texts = [text.get_text().replace("\n", " ") for text in drawn.figure.axes[0].texts]
     assert texts == drawn.numbers["verdict"].to_list()
+
+
+def test_pointed_at_a_verdict_has_the_value_that_it_rests_on() -> None:
+    with style.context():
+        figure = claims_by_age(table(LEAD)).figure
+        figure.canvas.draw()
+        (found,) = series(figure)
+    assert found.labels == ("D (seeds)", "", "value")
+    assert len(found.points) == len(TURNING) * len(LEAD)
+    by_place = {point[2:4]: point[4] for point in found.points}
+    value = by_place["10 (15)", "faster"]
+    assert value.startswith("reproduced: average error over training, baseline − DG, ")
+    assert value.endswith("]")

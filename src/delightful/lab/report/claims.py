@@ -8,24 +8,26 @@ from delightful.lab.report.arranging import Checked
 from delightful.lab.report.markup import chip, command, kind, paragraph, sentence
 from delightful.lab.report.outcomes import more_values, outcomes_table, rows, split
 from delightful.lab.report.readings import DIGITS, basis, commands, readings_table, rests_on
-from delightful.lab.verdicts import headline
+from delightful.lab.verdicts import Verdict, headline
 from delightful.lab.wording import expected, minus
+
+FOLDED: tuple[Verdict, ...] = ("reproduced", "inconclusive")
 
 
 def article(checked: Checked) -> str:
-    """A claim with what was measured, or with its readings side by side; one that is reproduced
-    is a line that opens."""
+    """A claim with what was measured, or with its readings side by side; one that is reproduced or
+    inconclusive is a line that opens."""
     claim, first = checked.claim, checked.first
-    if len(checked.decisions) > 1:
-        inside = f"{_header(checked)}\n{_about(checked)}\n{_several(checked)}"
-    elif checked.verdict == "reproduced":
+    several = len(checked.decisions) > 1
+    if checked.verdict in FOLDED:
+        alone = f'<div class="alone">{outcomes_table(first)}{basis(first)}</div>'
         inside = (
             f"<details>{_line(checked)}{_source(checked)}{_about(checked)}"
-            f'<div class="alone">{outcomes_table(first)}{basis(first)}</div>'
-            "</details>"
+            f"{_several(checked) if several else alone}</details>"
         )
     else:
-        inside = f"{_header(checked)}\n{_about(checked)}\n{_alone(checked)}"
+        shown_ = _several(checked) if several else _alone(checked)
+        inside = f"{_header(checked)}\n{_about(checked)}\n{shown_}"
     return (
         f'<article class="claim {kind(checked.verdict)}" id="{escape(claim.id)}" '
         f'data-item data-verdict="{checked.verdict}">\n{inside}</article>'
@@ -65,14 +67,24 @@ def _source(checked: Checked) -> str:
 
 
 def _line(checked: Checked) -> str:
-    """The verdict, the sentence and the value to show first."""
+    """The verdict, the sentence, the value to show first and the verdicts of all readings."""
     words = f'<span class="sentence">{escape(checked.claim.sentence)}</span>'
     first = headline(checked.first.outcomes)
     value, measures = escape(minus(shown(first, DIGITS))), escape(minus(first.measures))
     return (
         f'<summary class="line">{chip(checked.verdict)} {words} '
-        f'<span class="dim" title="{measures}">{value}</span></summary>'
+        f'<span class="dim" title="{measures}">{value}{_signs(checked)}</span></summary>'
     )
+
+
+def _signs(checked: Checked) -> str:
+    """The signs of the verdicts under several readings, side by side; empty for one reading."""
+    if len(checked.decisions) == 1:
+        return ""
+    words = [f"{decision.reading}: {decision.verdict}" for decision in checked.decisions]
+    signs = "".join(f'<i class="{kind(d.verdict)}"></i>' for d in checked.decisions)
+    about = escape("; ".join(words))
+    return f'<span class="signs" role="img" aria-label="{about}" title="{about}">{signs}</span>'
 
 
 def _several(checked: Checked) -> str:

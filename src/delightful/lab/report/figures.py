@@ -65,8 +65,9 @@ def shown(drawn: Drawn) -> str:
     return f'<p class="dim">Shown: {escape(drawn.runs)}.</p>' if drawn.runs else ""
 
 
-def figure(drawn: Drawn) -> str:
-    """A figure with its caption, its numbers and its commands."""
+def figure(drawn: Drawn, folded: str = "") -> str:
+    """A figure with its caption, its numbers and its commands; with `folded`, a line that says this
+    and opens."""
     about = drawn.figure
     file = escape(f"figures/{drawn.files['csv'].name}")
     commands, runs = [("Draw it again", drawn.command)], ""
@@ -76,12 +77,18 @@ def figure(drawn: Drawn) -> str:
         out = f"{about.sweep.name.replace('/', '-')}.csv"
         commands.append(("Every seed of its runs, as CSV", f"{export} --out {out}"))
     rows = "".join(f"<p>{words}</p>{markup.command(text)}" for words, text in commands)
-    return (
-        f'<figure id="figure-{escape(about.id)}" data-item>'
-        f"<h3>{heading(drawn)}</h3>\n{picture(drawn)}\n{values(drawn)}"
+    title = f"<h3>{heading(drawn)}</h3>"
+    inside = (
+        f"{picture(drawn)}\n{values(drawn)}"
         f"<figcaption>{markup.paragraph(about.caption)}{shown(drawn)}"
         '<details class="more"><summary>Data and commands</summary>'
         f'<p>Data: <a href="{file}">the numbers drawn, as CSV</a>{runs}</p>{rows}'
         f'<p class="dim">SHA-256 of the numbers drawn: <code>{drawn.sha256}</code></p>'
-        "</details></figcaption></figure>"
+        "</details></figcaption>"
     )
+    if folded:
+        line = f'<summary>{title} <span class="dim">{folded}</span></summary>'
+        inside = f"<details>{line}{inside}</details>"
+    else:
+        inside = f"{title}\n{inside}"
+    return f'<figure id="figure-{escape(about.id)}" data-item>{inside}</figure>'

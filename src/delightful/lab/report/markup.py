@@ -36,11 +36,6 @@ def paragraph(text: str, style: str = "", start: str = "") -> str:
     return f"<p{about}>{label}{escape(minus(text))}</p>"
 
 
-def plural(count: int, noun: str) -> str:
-    """Such as "1 claim" or "2 claims"."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
 def sentence(text: str) -> str:
     """A note as a sentence."""
     text = text.strip()

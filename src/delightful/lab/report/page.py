@@ -15,9 +15,9 @@ from delightful.lab.rendering import on_smoke
 from delightful.lab.report.arranging import Checked, Group, Part, arrange
 from delightful.lab.report.claims import absent, article
 from delightful.lab.report.figures import figure, heading
-from delightful.lab.report.markup import plural
 from delightful.lab.report.summary import bar, card, legend, tally, totals
 from delightful.lab.store import cannot_write, write_whole
+from delightful.lab.wording import plural
 
 REFRESH = 20  # seconds, while a run is on
 
@@ -121,8 +121,8 @@ def _section(part: Part) -> str:
     e, name = part.experiment, escape(part.experiment.name)
     shows_none = [g for g in part.groups if g.drawn and g.drawn.figure.appendix and not g.claims]
     aside = shows_none if part.claims else []  # of figures alone, all are shown
-    groups = "\n".join(_group(group) for group in part.groups if group not in aside)
-    folded = _aside(aside, name)
+    groups = "\n".join(_group(group, part) for group in part.groups if group not in aside)
+    folded = _aside(aside, part)
     if part.absent:
         inside = "\n".join(map(absent, part.absent))
         folded += (
@@ -137,20 +137,25 @@ def _section(part: Part) -> str:
     )
 
 
-def _group(group: Group) -> str:
-    top = "<h3>Claims without a figure</h3>" if group.drawn is None else figure(group.drawn)
+def _group(group: Group, part: Part) -> str:
+    """A figure and its claims. One of an appendix is a line that opens, as is one that the page
+    opens with."""
+    top = "<h3>Claims without a figure</h3>"
+    if group.drawn is not None:
+        appendix = "appendix" if group.drawn.figure.appendix and group.claims else ""
+        top = figure(group.drawn, "shown above" if group.drawn is part.main else appendix)
     inside = "\n".join([top, *map(article, group.claims)])
     return f'<div class="group" data-holder>{inside}</div>'
 
 
-def _aside(groups: Sequence[Group], name: str) -> str:
+def _aside(groups: Sequence[Group], part: Part) -> str:
     """Figures of appendices, or beyond the paper, that show no claim: folded away."""
     if not groups:
         return ""
     return (
-        f'<details class="aside fold" id="aside-{name}" data-holder>'
+        f'<details class="aside fold" id="aside-{escape(part.experiment.name)}" data-holder>'
         f"<summary>{plural(len(groups), 'more figure')}, without claims</summary>"
-        f"{''.join(map(_group, groups))}</details>"
+        f"{''.join(_group(group, part) for group in groups)}</details>"
     )
 
 

@@ -7,9 +7,9 @@ from delightful.lab.duration import duration
 from delightful.lab.experiment import Experiment
 from delightful.lab.report.arranging import Checked, Part
 from delightful.lab.report.figures import picture, shown
-from delightful.lab.report.markup import chip, kind, paragraph, plural
+from delightful.lab.report.markup import chip, kind, paragraph
 from delightful.lab.verdicts import VERDICTS, Verdict
-from delightful.lab.wording import minus
+from delightful.lab.wording import minus, plural
 
 
 def tally(claims: Sequence[Checked]) -> dict[Verdict, int]:

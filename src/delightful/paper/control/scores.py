@@ -9,13 +9,18 @@ import polars as pl
 
 from delightful.agents.control.config import ControlConfig
 from delightful.agents.control.tasks import BENCHMARKING
+from delightful.lab.conditions import Condition
 from delightful.lab.tables import by_option, seeds_by_steps, with_role
 from delightful.lab.verdicts import NotMeasuredError, TooFewSeedsError
 
 RETURN = "deterministic"
 LAST = 0.1  # of a run, over which its final return is the mean of the evaluations
 FEWEST = 5  # of them: where an episode fails or succeeds by its start, two evaluations say little
-LEARNED = 10.0  # a method's mean final return, of 1,000, from which on it has learned something
+LEARNED = Condition(
+    "on tasks where some method has a mean final return of at least {:g}",
+    (10.0,),
+    ours="of 1,000; below it no method has learned anything, and none can be ranked",
+)
 
 
 def dg_and(role: str, table: pl.DataFrame) -> pl.DataFrame:
@@ -48,12 +53,13 @@ def with_every_seed(part: pl.DataFrame, table: pl.DataFrame) -> pl.DataFrame:
 
 
 def learned(table: pl.DataFrame) -> pl.DataFrame:
-    """The tasks that some method has learned; on others no method can be ranked."""
+    """The tasks that some method has learned, by the condition LEARNED."""
+    (least,) = LEARNED.values
     means = final(table).group_by("task", "method", maintain_order=True).agg(pl.col("final").mean())
-    tasks = means.filter(pl.col("final") >= LEARNED)["task"].unique().to_list()
+    tasks = means.filter(pl.col("final") >= least)["task"].unique().to_list()
     if not tasks:
         raise NotMeasuredError(
-            f"no method has a mean return of {LEARNED:g} on any task yet, {extent(table)}"
+            f"no method has a mean return of {least:g} on any task yet, {extent(table)}"
         )
     return table.filter(pl.col("task").is_in(tasks))
 

@@ -1,7 +1,7 @@
 """The sentences of Section 6 and Appendix E on returns and regret, on what has been run of them.
 
-A sentence on all tasks is decided on those that every method has with every seed, if they are a
-quarter of all. "Matches" is within 5% of a baseline's return.
+A sentence on all tasks is decided on those that every method has with every seed, if these are
+enough. "Matches" is within 5% of a baseline's return.
 """
 
 from collections.abc import Callable
@@ -11,13 +11,14 @@ import numpy as np
 import polars as pl
 
 from delightful.agents.control.tasks import BENCHMARKING
+from delightful.lab.conditions import Condition
 from delightful.lab.experiment import ClaimBook
 from delightful.lab.plotting import label
 from delightful.lab.quantities import Greatest, Least, Mean, Ratio, Sampled
 from delightful.lab.verdicts import (
-    Criterion,
     Measurement,
     NotMeasuredError,
+    Rule,
     TooFewSeedsError,
     above,
     at_least,
@@ -51,10 +52,23 @@ Runs = dict[str, np.ndarray]
 """By method, one final return per seed."""
 
 
-def require_quarter(table: pl.DataFrame, of: tuple[str, ...] = BENCHMARKING) -> None:
+def quarter(tasks: tuple[str, ...]) -> Condition:
+    """The condition of a sentence on all tasks: that enough of them were run."""
+    return Condition(
+        "if at least {:g} of the {:g} tasks have been run with every method and seed",
+        (len(tasks) // 4, len(tasks)),
+        ours="a quarter",
+    )
+
+
+QUARTER = quarter(BENCHMARKING)
+
+
+def require(condition: Condition, table: pl.DataFrame) -> None:
     """Refuse a sentence on all tasks where too few of them were run to say either way."""
-    if table["task"].n_unique() < len(of) // 4:
-        raise TooFewSeedsError(f"a quarter of the tasks is needed; so far {extent(table)}")
+    fewest, _ = condition.values
+    if table["task"].n_unique() < fewest:
+        raise TooFewSeedsError(f"at least {fewest:g} tasks are needed; so far {extent(table)}")
 
 
 def _of_all(table: pl.DataFrame) -> pl.DataFrame:
@@ -72,7 +86,8 @@ def _listed(runs: Runs) -> str:
 def _unlearned(table: pl.DataFrame) -> str:
     """The tasks that say nothing, since nobody has learned them."""
     nothing = sorted(set(table["task"]) - set(learned(table)["task"]))
-    words = f"; left out, since no method has a mean return of {LEARNED:g} there: "
+    (least,) = LEARNED.values
+    words = f"; left out, since no method has a mean return of {least:g} there: "
     return words + ", ".join(nothing) if nothing else ""
 
 
@@ -98,18 +113,21 @@ def _shares_of_best(table: pl.DataFrame) -> dict[str, Least]:
     "Section 6",
     paper="> 0.5 of the tasks",
     readings=both("tasks"),
-    rule=at_least(
-        MATCHES,
-        "final return, DG over the best baseline",
-        most=True,
-        ours="up to 5% below the best baseline is a match",
+    rule=Rule(
+        at_least(
+            MATCHES,
+            "final return, DG over the best baseline",
+            most=True,
+            ours="up to 5% below the best baseline is a match",
+        ),
+        conditions=(LEARNED, QUARTER),
     ),
     finding=f"DG's return {{is}} at least {MATCHES:g} of the best baseline's on {{case:tasks}}",
 )
 def majority(table: pl.DataFrame) -> Measurement:
     """DG matches or exceeds the best baseline on a majority of environments."""
     table = _of_all(table)
-    require_quarter(table)
+    require(QUARTER, table)
     return measured(_shares_of_best(table), note=extent(table) + _unlearned(table))
 
 
@@ -117,7 +135,9 @@ def majority(table: pl.DataFrame) -> Measurement:
     "Section 6, Figure 10",
     paper="0 of 84 runs",
     readings=both("tasks"),
-    rule=at_least(0, "mean final return, DG − the worst baseline"),
+    rule=Rule(
+        at_least(0, "mean final return, DG − the worst baseline"), conditions=(LEARNED, QUARTER)
+    ),
 )
 def never_worst(table: pl.DataFrame) -> Measurement:
     """Across all 84 runs, DG is never the worst method.
@@ -125,7 +145,7 @@ def never_worst(table: pl.DataFrame) -> Measurement:
     By a task's mean over seeds, as in Figure 10: it fails only if DG's is below every baseline's.
     """
     table = _of_all(table)
-    require_quarter(table)
+    require(QUARTER, table)
     others = pl.col("final").filter(pl.col("method") != "dg").min()
     dg = pl.col("final").filter(pl.col("method") == "dg").first()
     last = final(learned(table)).group_by("task", "seed").agg((dg < others).alias("last"))["last"]
@@ -139,15 +159,15 @@ def never_worst(table: pl.DataFrame) -> Measurement:
     "Section 6",
     paper="≫ 0",
     readings=both("tasks"),
-    rule=at_least(FAILS, "final return, DG over the best baseline", ours=_FAILURE),
+    rule=Rule(
+        at_least(FAILS, "final return, DG over the best baseline", ours=_FAILURE),
+        conditions=(LEARNED, QUARTER),
+    ),
 )
 def no_catastrophe(table: pl.DataFrame) -> Measurement:
-    """DG avoids catastrophic failures.
-
-    On every task that some method has learned.
-    """
+    """DG avoids catastrophic failures."""
     table = _of_all(table)
-    require_quarter(table)
+    require(QUARTER, table)
     return measured(_shares_of_best(table), note=extent(table) + _unlearned(table))
 
 
@@ -155,7 +175,10 @@ def no_catastrophe(table: pl.DataFrame) -> Measurement:
     "Section 6, Figure 12",
     paper="> 0",
     readings=both("tasks"),
-    rule=above(0, "regret averaged over tasks and a quarter of training, baseline − DG"),
+    rule=Rule(
+        above(0, "regret averaged over tasks and a quarter of training, baseline − DG"),
+        conditions=(QUARTER,),
+    ),
     finding="DG's regret over all tasks {is} below that of {case:baselines × quarters}",
 )
 def lowest_regret(table: pl.DataFrame) -> Measurement:
@@ -164,7 +187,7 @@ def lowest_regret(table: pl.DataFrame) -> Measurement:
     "Throughout" is in each quarter of training, against each baseline.
     """
     table = _of_all(table)
-    require_quarter(table)
+    require(QUARTER, table)
     by_method = regrets(table)
     note = f"{extent(table)}; over all of training: {_listed(by_method)}"
     dg = by_method.pop("dg")
@@ -184,14 +207,16 @@ def _on_task(table: pl.DataFrame, task: str) -> tuple[Runs, str]:
         raise TooFewSeedsError(f"it needs runs of every method on {task}, with every seed")
     runs = finals(table)[task]
     note = f"final return: {_listed(runs)}; {length(table)}"
-    if max(x.mean() for x in runs.values()) < LEARNED:
-        words = f"no method has a mean return of {LEARNED:g} on {task} yet"
+    (least,) = LEARNED.values
+    if max(x.mean() for x in runs.values()) < least:
+        words = f"no method has a mean return of {least:g} on {task} yet"
         raise NotMeasuredError(f"{words}; {note}")
     return runs, note
 
 
-def _far_below(name: str) -> Criterion:
-    return below(FAILS, f"final return, {ENDS[name]} over the best other method", ours=_FAILURE)
+def _far_below(name: str) -> Rule:
+    words = f"final return, {ENDS[name]} over the best other method"
+    return Rule(below(FAILS, words, ours=_FAILURE), conditions=(LEARNED,))
 
 
 def _from_best(table: pl.DataFrame, task: str, name: str) -> Measurement:
@@ -201,7 +226,10 @@ def _from_best(table: pl.DataFrame, task: str, name: str) -> Measurement:
     return measured(Least([_share(own, x) for x in runs.values()]), note=note)
 
 
-_EXCEEDS = below(MATCHES, "final return, baseline over DG", ours="a lead of up to 5% is a match")
+_EXCEEDS = Rule(
+    below(MATCHES, "final return, baseline over DG", ours="a lead of up to 5% is a match"),
+    conditions=(LEARNED,),
+)
 
 
 def _exceeds(table: pl.DataFrame, task: str) -> Measurement:

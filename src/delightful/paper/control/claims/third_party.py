@@ -3,17 +3,25 @@
 import numpy as np
 import polars as pl
 
+from delightful.lab.conditions import Condition
 from delightful.lab.experiment import ClaimBook
 from delightful.lab.quantities import Mean
 from delightful.lab.tables import with_role
 from delightful.lab.verdicts import Measurement, NotMeasuredError, Rule, above, measured
 from delightful.paper.control import sweep
 from delightful.paper.control.claims.readings import both
-from delightful.paper.control.claims.tasks import require_quarter
+from delightful.paper.control.claims.tasks import quarter, require
 from delightful.paper.control.scores import extent, late, with_every_seed
-from delightful.paper.control.third_party import dg_and_baselines, with_regret
+from delightful.paper.control.third_party import NEAR, dg_and_baselines, with_regret
 
 claims = ClaimBook("control")
+
+_QUARTER = quarter(sweep.COMPARABLE)
+_NEAR = Condition(
+    "with public scores at {:g} to {:g} times as many steps",
+    (1 / NEAR, NEAR),
+    ours="scores at other steps are not compared",
+)
 
 
 @claims.add(
@@ -23,6 +31,7 @@ claims = ClaimBook("control")
     rule=Rule(
         above(0, "regret averaged over tasks, MPO of another codebase − DG"),
         above(0, "regret averaged over tasks, SAC of another codebase − DG"),
+        conditions=(_QUARTER, _NEAR),
     ),
 )
 def tuned(table: pl.DataFrame) -> Measurement:
@@ -32,7 +41,7 @@ def tuned(table: pl.DataFrame) -> Measurement:
     give it; one of each is needed that has all tasks. With fewer updates SAC can only refute it.
     """
     runs, others = with_regret(with_every_seed(dg_and_baselines(table), table))
-    require_quarter(runs, sweep.COMPARABLE)
+    require(_QUARTER, runs)
     by_agent, tasks = _over_training(runs), runs["task"].n_unique()
     ends = late(with_role(runs, "main"))
     every = with_role(runs, "third-party")["every"].to_list()[0]

@@ -4,8 +4,9 @@ from itertools import pairwise
 
 import polars as pl
 
+from delightful.lab.conditions import Condition
 from delightful.lab.experiment import ClaimBook
-from delightful.lab.verdicts import Measurement, NotMeasuredError, above, measured
+from delightful.lab.verdicts import Measurement, NotMeasuredError, Rule, above, measured
 from delightful.paper.comparisons import lower
 from delightful.paper.mnist import sweep
 from delightful.paper.mnist.runs import (
@@ -45,21 +46,26 @@ def _everywhere(table: pl.DataFrame, field: str, symbol: str) -> Measurement:
     return measured(_gaps(table, field, symbol), note=note)
 
 
+_EFFECTIVE = Condition(
+    "at learning rates from {:g} to {:g}",
+    (1e-4, 1e-3),
+    ours="the effective range is read as the basin of low error that the paper names",
+)
+
+
 @claims.add(
     "Section 3, Appendix B.3, Figure 16",
     paper="> 0",
     sweep=sweep.RATE,
-    rule=above(
-        0,
-        "final training error at learning rates from 1e-4 to 1e-3, PG − DG",
-        ours="the effective range is read as the basin of low error that the paper names",
-    ),
+    rule=Rule(_EVERYWHERE, conditions=(_EFFECTIVE,)),
 )
 def learning_rates(table: pl.DataFrame) -> Measurement:
     """DG consistently outperforms PG across the effective range of learning rates."""
-    effective = table.filter(pl.col("learning_rate").is_between(0.99e-4, 1.01e-3))
+    low, high = _EFFECTIVE.values
+    rounded = 0.99 * low, 1.01 * high  # as grids of rates may be
+    effective = table.filter(pl.col("learning_rate").is_between(*rounded))
     if effective.is_empty():
-        raise NotMeasuredError("it needs learning rates from 1e-4 to 1e-3")
+        raise NotMeasuredError(f"it needs learning rates from {low:g} to {high:g}")
     return _everywhere(effective, "learning_rate", "rate")
 
 

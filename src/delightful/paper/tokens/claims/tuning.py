@@ -3,6 +3,7 @@
 import numpy as np
 import polars as pl
 
+from delightful.lab.conditions import Condition
 from delightful.lab.experiment import ClaimBook
 from delightful.lab.plotting import label
 from delightful.lab.quantities import Greatest, Least, Mean, Ratio
@@ -10,6 +11,7 @@ from delightful.lab.tables import by_option
 from delightful.lab.verdicts import (
     Measurement,
     NotMeasuredError,
+    Rule,
     above,
     at_least,
     at_most,
@@ -30,7 +32,11 @@ Grid = dict[Setting, np.ndarray]
 
 _TUNED = {"ppo": ("clip", "ε"), "pmpo": ("preference", "α")}
 _MIXTURE = ("α", "η", "learning rate")
-_APART = 4  # the largest ε over the smallest, at least, to speak of insensitivity
+_APART = Condition(
+    "if the largest ε is at least {:g} times the smallest",
+    (4,),
+    ours="runs at two ε that are nearly the same show no insensitivity",
+)
 
 
 def _grid(
@@ -158,17 +164,21 @@ def _ppo_grid(table: pl.DataFrame) -> Grid:
     "Appendix D.1, Figure 20a",
     paper="≈ 1",
     readings=both_systems("tuning"),
-    rule=at_most(
-        1.25,
-        "regret at an ε over that at the best other ε, no KL penalty",
-        ours="the paper says insensitive, without a number",
+    rule=Rule(
+        at_most(
+            1.25,
+            "regret at an ε over that at the best other ε, no KL penalty",
+            ours="the paper says insensitive, without a number",
+        ),
+        conditions=(_APART,),
     ),
 )
 def ppo_clip(table: pl.DataFrame) -> Measurement:
     """PPO is insensitive to ε."""
     by_clip = {at[0]: runs for at, runs in _ppo_grid(table).items() if at[1] == 0}
-    if not by_clip or max(by_clip) < _APART * min(by_clip):
-        words = f"whose clips are a factor of {_APART} apart"
+    (apart,) = _APART.values
+    if not by_clip or max(by_clip) < apart * min(by_clip):
+        words = f"whose clips are a factor of {apart:g} apart"
         raise NotMeasuredError(f"it needs runs of ppo without KL penalty {words}")
     ratios = {
         f"ε = {clip:g}": Greatest([Ratio(runs, by_clip[c]) for c in by_clip if c != clip])

@@ -3,12 +3,14 @@
 import polars as pl
 
 from delightful.lab import style
+from delightful.lab.decisions import shown
 from delightful.lab.experiment import Claim, Drawing, FigureBook
 from delightful.lab.verdicts import (
     LEAST,
     NotMeasuredError,
     Verdict,
     confidence_of,
+    headline,
     judge,
     looks,
     verdict_of,
@@ -45,18 +47,24 @@ def verdicts(table: pl.DataFrame) -> pl.DataFrame:
         at = mine.filter(pl.col("seed").is_in(seeds[:look]))
         for claim in (c for c in CLAIMS if c.id in TURNING):
             row = {"claim": claim.id, "sentence": claim.sentence, "delay": delay, "seeds": look}
-            found.append(row | {"verdict": _verdict(claim, at, look, confidence_of(paper))})
+            verdict, value = _judged(claim, at, look, confidence_of(paper))
+            found.append(row | {"verdict": verdict, "value": value})
     return pl.DataFrame(found)
 
 
-def _verdict(claim: Claim, table: pl.DataFrame, seeds: int, confidence: float) -> Verdict:
+def _judged(
+    claim: Claim, table: pl.DataFrame, seeds: int, confidence: float
+) -> tuple[Verdict, str]:
+    """The verdict, and the value that it rests on first, in words."""
     if not table.height:
-        return "not run"
+        return "not run", ""
     try:
         measurement = claim.check(claim.readings[0].prepare(table))
     except NotMeasuredError:
-        return "not run"
-    return verdict_of(claim.rule, judge(claim.rule, measurement, confidence, seeds >= LEAST))
+        return "not run", ""
+    outcomes = judge(claim.rule, measurement, confidence, seeds >= LEAST)
+    first = headline(outcomes)
+    return verdict_of(claim.rule, outcomes), f"{first.measures}: {shown(first, 3)}"
 
 
 @figures.add(
@@ -79,10 +87,12 @@ def claims_by_age(table: pl.DataFrame) -> Drawing:
         x, y = delays.index(row["delay"]), claims.index(row["claim"])
         verdict: Verdict = row["verdict"]
         axis.fill_between([x - 0.48, x + 0.48], y - 0.44, y + 0.44, color=COLOURS[verdict], lw=0)
-        axis.text(x, y, verdict.replace("not ", "not\n"), ha="center", va="center", fontsize=7)
+        words = ": ".join(filter(None, (verdict, row["value"])))  # for who points at it
+        written = verdict.replace("not ", "not\n")
+        axis.text(x, y, written, ha="center", va="center", fontsize=7, label=words)
     seeds = dict(rows.select("delay", "seeds").unique().rows())
     axis.set_xticks(range(len(delays)), labels=[f"{d}\n({seeds[d]})" for d in delays])
     axis.set_yticks(range(len(claims)), labels=[name.partition("/")[2] for name in claims])
     axis.set(xlabel="D (seeds)", xlim=(-0.5, len(delays) - 0.5), ylim=(len(claims) - 0.5, -0.5))
     axis.grid(False)
-    return Drawing(figure, rows)
+    return Drawing(figure, rows.drop("value"))
