@@ -89,7 +89,8 @@ def _repeated(product: Product) -> Callable[[], object]:
 
     @jax.jit
     def loop(right: jax.Array) -> jax.Array:
-        return jax.lax.fori_loop(0, REPEATS, once, (right, jnp.zeros(())))[1]
+        total: jax.Array = jax.lax.fori_loop(0, REPEATS, once, (right, jnp.zeros(())))[1]
+        return total
 
     def run() -> None:
         loop(right).block_until_ready()
