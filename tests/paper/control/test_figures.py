@@ -92,7 +92,7 @@ def test_every_scale_has_its_cells_and_the_paper_its_84_runs_of_each_method():
 
 
 def test_the_gate_is_drawn_for_both_readings():
-    gates = {"gate_good": 0.7, "gate_bad": 0.2, "surprisal": 3.0, "inverted": 0.1}
+    gates = {"gate_good": 0.7, "gate_bad": 0.2, "measured_surprisal": 3.0, "inverted": 0.1}
     parts = [
         runs({"cheetah:run": {"dg": 1.0}}, reading=reading, **gates)
         for reading in ("replayed", "fresh")

@@ -20,9 +20,9 @@ EXPERIMENT = Experiment(
         "fresh draws": "actions are sampled anew from the current policy at replayed states",
     },
     remarks=(
-        "Replayed actions: U = Retrace target − E_π Q, PPO's ratio is to the policy that acted. "
-        "Fresh draws: at every replayed state, actions are sampled from the current policy and "
-        "valued by the target critic, U = Q − their mean, PPO's ratio is to the target policy. "
+        "Replayed actions: U = Q − E_π Q by the target critic, which Retrace trains; PPO's ratio "
+        "is to the policy that acted. Fresh draws: at every replayed state, actions are sampled "
+        "from the current policy, U = Q − their mean, PPO's ratio is to the target policy. "
         "Actions are sampled in antithetic pairs, over which a constant in U adds no variance.",
         "A method's score term is divided by the root mean square of its weights, with fresh draws "
         f"about their mean at each state, at least {LEAST_WEIGHT:g}: so the KL term weighs the "

@@ -20,7 +20,7 @@ both = for_both(figures)
 
 DASHES = {"replayed": "-", "fresh": ":"}
 METRICS = {
-    "surprisal": "mean surprisal",
+    "measured_surprisal": "mean surprisal",
     "inverted": "share with density > 1",
 }
 
