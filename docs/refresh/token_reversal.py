@@ -75,14 +75,13 @@ def _turning() -> list[str]:
 
 
 def _from_on(mine: pl.DataFrame) -> str:
-    """From which delay on a claim is reproduced at every delay that was run, in words."""
-    holds = [verdict == "reproduced" for verdict in mine["verdict"]]
-    if not any(holds):
+    """From which delay on a claim is reproduced, in words."""
+    held = mine.filter(pl.col("verdict") == "reproduced")["delay"]
+    if held.is_empty():
         return "shown at no D"
-    after = len(holds) - next((i for i, held in enumerate(reversed(holds)) if not held), len(holds))
-    if after == len(holds):
-        return f"not shown at the largest, D = {mine['delay'][-1]}"
-    return f"shown from D = {mine['delay'][after]} on"
+    later = mine.filter(pl.col("delay") > held[0], pl.col("verdict") != "reproduced")["delay"]
+    but = f", but not at D = {', '.join(map(str, later))}" if len(later) else ""
+    return f"shown from D = {held[0]} on{but}"
 
 
 def learning_rates() -> str:

@@ -10,7 +10,7 @@ from delightful.agents.tokens.config import TokensConfig
 from delightful.lab import style
 from delightful.lab.hovering import series
 from delightful.paper.tokens.figures.turning import TURNING, claims_by_age, verdicts
-from delightful.paper.tokens.sweep import K
+from delightful.paper.tokens.sweep import RATES, K
 
 SEEDS = 15
 LEAD = {0: 0.0, 10: 0.3}  # by how much DG's error is lower
@@ -30,7 +30,7 @@ def table(delays: dict[int, float], seeds: int = SEEDS) -> pl.DataFrame:
     for delay, lead in delays.items():
         config = TokensConfig(delay=delay, ages="uniform" if delay else "fixed")
         for method in ("pg", "ppo", "pmpo", "pmpo:preference=1.0", "dg"):
-            for rate, worse in ((1e-3, 0.0), (3e-3, 0.4)):
+            for rate, worse in zip(RATES, (0.2, 0.2, 0.0, 0.4), strict=True):
                 mine = replace(config, method=method, learning_rate=rate)
                 error = 0.1 + worse + lead * (method != "dg")
                 found.append(runs(mine, error, seeds))
@@ -43,6 +43,8 @@ def test_a_claim_turns_where_its_interval_does() -> None:
     assert found["tokens/faster0"] == "inconclusive"
     assert found["tokens/tuned-dg0"] == found["tokens/tuned-dg10"] == "not reproduced"
     assert found["tokens/pmpo-boundary10"] == "inconclusive"
+    assert found["tokens/learning-rates10"] == "reproduced"
+    assert found["tokens/learning-rates0"] == "inconclusive"
     assert len(found) == len(TURNING) * len(LEAD)
 
 
@@ -59,14 +61,24 @@ def test_with_too_few_seeds_nothing_is_decided(seeds: int) -> None:
 def test_without_one_of_the_methods_there_is_no_verdict() -> None:
     some = table(LEAD).filter((pl.col("method") != "ppo") | (pl.col("delay") == 0))
     rows = verdicts(some).filter(pl.col("delay") == 10)
-    assert set(rows["verdict"]) == {"not run"}
-    assert set(rows["seeds"]) == {0}
+    compared = rows.filter(pl.col("claim") != "tokens/pmpo-boundary")
+    assert set(compared["verdict"]) == {"not run"}
+    assert set(compared["seeds"]) == {0}
+
+
+def test_a_claim_rests_on_all_seeds_that_its_own_methods_have() -> None:
+    alone = pl.col("method") == "pmpo:preference=1.0"
+    some = table({10: 0.3}).filter(~alone | (pl.col("seed") < 3))
+    seeds = dict(verdicts(some).select("claim", "seeds").rows())
+    assert seeds["tokens/faster"] == 15
+    assert seeds["tokens/pmpo-boundary"] == 3
 
 
 def test_the_figure_shows_every_verdict() -> None:
     drawn = claims_by_age(table(LEAD))
-    texts = [text.get_text().replace("\n", " ") for text in drawn.figure.axes[0].texts]
-    assert texts == drawn.numbers["verdict"].to_list()
+    texts = [text.get_text() for text in drawn.figure.axes[0].texts]
+    shown = drawn.numbers.select(pl.format("{}\n({})", "verdict", "seeds")).to_series()
+    assert texts == shown.to_list()
 
 
 def test_pointed_at_a_verdict_has_the_value_that_it_rests_on() -> None:
@@ -74,9 +86,9 @@ def test_pointed_at_a_verdict_has_the_value_that_it_rests_on() -> None:
         figure = claims_by_age(table(LEAD)).figure
         figure.canvas.draw()
         (found,) = series(figure)
-    assert found.labels == ("D (seeds)", "", "value")
+    assert found.labels == ("D", "", "value")
     assert len(found.points) == len(TURNING) * len(LEAD)
     by_place = {point[2:4]: point[4] for point in found.points}
-    value = by_place["10 (15)", "faster"]
+    value = next(v for (at, sentence), v in by_place.items() if at == "10" and "faster" in sentence)
     assert value.startswith("reproduced: average error over training, baseline − DG, ")
     assert value.endswith("]")

@@ -1,5 +1,8 @@
 """Beyond the paper: with actors how old the claims of Section 5 hold."""
 
+import textwrap
+from typing import NamedTuple
+
 import polars as pl
 
 from delightful.lab import style
@@ -21,8 +24,23 @@ from delightful.paper.tokens.figures.staleness import at_best_rates
 
 figures = FigureBook("tokens")
 
-TURNING = ("tokens/faster", "tokens/lower-error", "tokens/tuned-dg", "tokens/pmpo-boundary")
-"""The claims that the runs of tokens/staleness can decide at every delay."""
+
+class Runs(NamedTuple):
+    """Which runs of tokens/staleness decide a claim at a delay."""
+
+    methods: tuple[str, ...]
+    rates: tuple[float, ...] = ()  # every one of them; none: of each method the best at that delay
+
+
+_COMPARED = tuple(sweep.WITH_STALE.settings)
+TURNING = {
+    "tokens/faster": Runs(_COMPARED),
+    "tokens/lower-error": Runs(_COMPARED),
+    "tokens/tuned-dg": Runs(_COMPARED),
+    "tokens/learning-rates": Runs(_COMPARED, sweep.RATES),
+    "tokens/pmpo-boundary": Runs(("pmpo", "pmpo:preference=1.0")),
+}
+"""The claims that these runs can decide at every delay."""
 COLOURS: dict[Verdict, str] = {
     "reproduced": "#8fce8f",
     "partly": "#d9e8a0",
@@ -33,23 +51,33 @@ COLOURS: dict[Verdict, str] = {
 
 
 def verdicts(table: pl.DataFrame) -> pl.DataFrame:
-    """The verdict on each of TURNING at each delay, with every method at its best rate there, on
-    the seeds that all methods have."""
-    paper = sweep.STALENESS.seeds["paper"]
-    best = at_best_rates(table).select("method", "delay", "learning_rate").unique()
-    kept = table.join(best, on=["method", "delay", "learning_rate"], how="semi")
-    all_methods = table["method"].n_unique()
+    """The verdict on each of TURNING at each delay, on the seeds that all of its runs have."""
+    paper, known = sweep.STALENESS.seeds["paper"], {claim.id: claim for claim in CLAIMS}
     found = []
-    for (delay,), mine in kept.sort("delay").group_by("delay", maintain_order=True):
-        shared = mine.group_by("seed").agg(pl.col("method").n_unique() == all_methods)
-        seeds = sorted(shared.filter(pl.col("method"))["seed"].to_list())
-        look = max((n for n in looks(paper) if n <= len(seeds)), default=len(seeds))
-        at = mine.filter(pl.col("seed").is_in(seeds[:look]))
-        for claim in (c for c in CLAIMS if c.id in TURNING):
-            row = {"claim": claim.id, "sentence": claim.sentence, "delay": delay, "seeds": look}
+    for name, needed in TURNING.items():
+        rows, claim = _rows(table, needed).sort("delay"), known[name]
+        for (delay,), mine in rows.group_by("delay", maintain_order=True):
+            seeds = _shared(mine, len(needed.methods) * max(1, len(needed.rates)))
+            look = max((n for n in looks(paper) if n <= len(seeds)), default=len(seeds))
+            at = mine.filter(pl.col("seed").is_in(seeds[:look]))
+            row = {"claim": name, "sentence": claim.sentence, "delay": delay, "seeds": look}
             verdict, value = _judged(claim, at, look, confidence_of(paper))
             found.append(row | {"verdict": verdict, "value": value})
     return pl.DataFrame(found)
+
+
+def _rows(table: pl.DataFrame, needed: Runs) -> pl.DataFrame:
+    mine = table.filter(pl.col("method").is_in(needed.methods))
+    if needed.rates:
+        return mine.filter(pl.col("learning_rate").is_in(needed.rates))
+    key = ["method", "delay", "learning_rate"]
+    return mine.join(at_best_rates(mine).select(key).unique(), on=key, how="semi")
+
+
+def _shared(rows: pl.DataFrame, configs: int) -> list[int]:
+    """The seeds that have been run in so many configs."""
+    ran = rows.group_by("seed").agg(configs=pl.struct("method", "learning_rate").n_unique())
+    return sorted(ran.filter(pl.col("configs") == configs)["seed"].to_list())
 
 
 def _judged(
@@ -75,24 +103,26 @@ def _judged(
     appendix=True,
 )
 def claims_by_age(table: pl.DataFrame) -> Drawing:
-    """The verdict on claims of Section 5 and Appendix D with actors up to D updates old, every
-    method at the best of the learning rates that were run at that D. Below each D: seeds."""
+    """The verdict on claims of Section 5 and Appendix D with actors up to D updates old, and in
+    brackets how many seeds it rests on. Every method has the best of the learning rates that were
+    run at that D; the claim on learning rates has those of Figure 21a. Of PMPO's values of α, 1 and
+    ½ are compared, without a KL penalty."""
     rows = verdicts(table)
     delays = sorted(rows["delay"].unique().to_list())
-    claims = rows["claim"].unique(maintain_order=True).to_list()
+    sentences = rows["sentence"].unique(maintain_order=True).to_list()
     figure, (axis,) = style.panels(
-        1, width=2.2 + 1.05 * len(delays), height=0.9 + 0.4 * len(claims)
+        1, width=3.4 + 1.05 * len(delays), height=0.9 + 0.48 * len(sentences)
     )
     for row in rows.rows(named=True):
-        x, y = delays.index(row["delay"]), claims.index(row["claim"])
+        x, y = delays.index(row["delay"]), sentences.index(row["sentence"])
         verdict: Verdict = row["verdict"]
         axis.fill_between([x - 0.48, x + 0.48], y - 0.44, y + 0.44, color=COLOURS[verdict], lw=0)
         words = ": ".join(filter(None, (verdict, row["value"])))  # for who points at it
-        written = verdict.replace("not ", "not\n")
+        written = f"{verdict}\n({row['seeds']})"
         axis.text(x, y, written, ha="center", va="center", fontsize=7, label=words)
-    seeds = dict(rows.select("delay", "seeds").unique().rows())
-    axis.set_xticks(range(len(delays)), labels=[f"{d}\n({seeds[d]})" for d in delays])
-    axis.set_yticks(range(len(claims)), labels=[name.partition("/")[2] for name in claims])
-    axis.set(xlabel="D (seeds)", xlim=(-0.5, len(delays) - 0.5), ylim=(len(claims) - 0.5, -0.5))
+    axis.set_xticks(range(len(delays)), labels=list(map(str, delays)))
+    wrapped = [textwrap.fill(sentence, 40) for sentence in sentences]
+    axis.set_yticks(range(len(sentences)), labels=wrapped, fontsize=7)
+    axis.set(xlabel="D", xlim=(-0.5, len(delays) - 0.5), ylim=(len(sentences) - 0.5, -0.5))
     axis.grid(False)
     return Drawing(figure, rows.drop("value"))
