@@ -27,6 +27,7 @@ from delightful.lab.verdicts import (
 from delightful.paper.bandit.config import ALIGN, AlignmentConfig
 from delightful.paper.control.sweep import OF_FRESH
 from delightful.paper.mnist.sweep import BATCH as BATCHES
+from delightful.paper.tokens.sweep import STALE
 
 SEEDS = {"smoke": 2, "quick": 6, "paper": 20}
 PROGRAM = replace(ALIGN, block=3)
@@ -279,6 +280,9 @@ def test_it_is_said_how_runs_differ_from_the_papers() -> None:
     steps = "runs of 300,000 steps instead of 10,000,000"  # and fewer records, which is no work
     assert from_paper(OF_FRESH.tasks, Plan("quick")) == steps
     assert from_paper(BATCHES, Plan("quick")) == "some runs of 2,000 steps instead of 10,000"
+    assert from_paper(STALE.scaling, Plan("quick")) == (
+        "runs of 400 steps instead of 10,000, without length 40 and vocabulary 4, 16, 64"
+    )
 
 
 @pytest.mark.parametrize(

@@ -116,13 +116,19 @@ class Reporter:
                 made = draw(figure, self._store, plan, self.folder / "figures", self._plan)
             except NothingToDrawError:  # of runs that --method or --set changed
                 return None
+            except LabError:
+                raise
+            except Exception as error:  # a defect in one figure must not cost all others
+                said = f"{type(error).__name__}: {' '.join(str(error).split())}"
+                self._say(f"figure {figure.id} is left out, drawing it failed: {said}")
+                return None
             if figure.sweep is not None:
                 self._write_runs(figure.sweep, plan)
             self._drawn[figure.id] = cells, made
         return self._drawn[figure.id][1]
 
     def _say(self, harm: str) -> None:
-        """Name a damaged file on stderr, once."""
+        """Name a damaged file, or a figure that failed, on stderr, once."""
         if harm not in self._said:
             print(harm, file=sys.stderr)
         self._said.add(harm)

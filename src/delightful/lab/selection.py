@@ -67,7 +67,8 @@ def from_paper(sweep: Sweep, plan: Plan) -> str:
         {cell.config for cell in _cells(sweep, one)} for one in (plan, Plan("paper", plan.seeds))
     )
     if not ours <= papers:
-        return _instead(ours, papers) or "other configs than the paper's"
+        words = filter(None, (_instead(ours, papers), _without(ours, papers)))
+        return ", ".join(words) or "other configs than the paper's"
     return f"{len(ours)} of the paper's {len(papers)} configs" if ours < papers else ""
 
 
@@ -99,6 +100,19 @@ def lacking(sweep: Sweep, plan: Plan) -> str:
     return f"{whole}, and {others} could turn the verdict"
 
 
+def _without(ours: Iterable[Config], papers: Iterable[Config]) -> str:
+    """The values of the paper's that were left out, such as "without width 2,048"."""
+    words = []
+    for name in dict.fromkeys(name for config in papers for name in _numbers(config)):
+        mine, theirs = (
+            {found[name] for found in map(_numbers, some) if name in found}
+            for some in (ours, papers)
+        )
+        if name not in _SIZES and mine & theirs and (gone := sorted(theirs - mine)):
+            words.append(f"{name.replace('_', ' ')} {', '.join(f'{x:,}' for x in gone)}")
+    return f"without {' and '.join(words)}" if words else ""
+
+
 def _instead(ours: Iterable[Config], papers: Iterable[Config]) -> str:
     """The values that the paper does not use, such as "runs of 400 steps instead of 10,000"."""
     words = []
@@ -117,6 +131,7 @@ def _instead(ours: Iterable[Config], papers: Iterable[Config]) -> str:
 
 
 _NOT_WORK = ("records",)  # how often a run is measured, not what is run
+_SIZES = (*_NOT_WORK, "steps")  # what makes a run shorter than the paper's is said before
 
 
 def _numbers(config: Config) -> dict[str, float]:

@@ -281,6 +281,15 @@ def test_the_exponent_of_every_method_is_in_the_note(runs, decided, field, symbo
     assert note.startswith(f"exponents after 10,000 batches: {exponents}. {errors}")
 
 
+def test_no_exponent_is_judged_where_a_method_has_learned_next_to_nothing(runs, decided):
+    def stuck(config):
+        return 0.95 * (1 - 1 / config.vocabulary) if config.method == "pg" else 0.1
+
+    for field, chance in (("length", "0.5"), ("vocabulary", "0.984")):
+        with pytest.raises(NotMeasuredError, match=f"is near chance, {chance}: PG"):
+            decided(CLAIMS[f"exponent-{field}"], runs(FRESH.scaling, stuck, None, 2))
+
+
 # What a run comes to
 
 

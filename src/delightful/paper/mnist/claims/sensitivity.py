@@ -102,7 +102,9 @@ def larger_batches(table: pl.DataFrame) -> Measurement:
             falls[f"{method.upper()}, B = {small:g} to {large:g}"] = fall
     if not falls:
         raise NotMeasuredError("it needs two batch sizes with the same number of steps")
-    return measured(falls)
+    left = sorted(set(table["batch"]) - set(same["batch"]))
+    short = f"; B = {', '.join(map(str, left))} had fewer steps and is left out" if left else ""
+    return measured(falls, note=f"runs of {same['steps'][0]:,} steps{short}")
 
 
 @claims.add("Section 3, Appendix B.5, Figure 18", paper="> 0", sweep=sweep.WIDTH, rule=_EVERYWHERE)

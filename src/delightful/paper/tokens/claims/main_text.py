@@ -3,11 +3,12 @@
 import numpy as np
 import polars as pl
 
+from delightful.lab.conditions import Condition
 from delightful.lab.experiment import ClaimBook, Reading
 from delightful.lab.plotting import label
 from delightful.lab.quantities import Mean, Ratio
+from delightful.lab.tables import varying
 from delightful.lab.verdicts import (
-    Criterion,
     Measurement,
     NotMeasuredError,
     Rule,
@@ -171,12 +172,34 @@ def _errors(rows: pl.DataFrame, field: str) -> Runs:
     return runs
 
 
-def _exponents(field: str) -> Criterion:
-    return above(0, f"exponent of the average error in {SIZES[field]}, baseline − DG")
+UNLEARNED = Condition(
+    "if at the largest size no method's final error is above {:g} of chance's",
+    (0.9,),
+    ours="near chance it cannot grow, and the exponent of a method that learns nothing is small",
+)
+
+
+def _exponents(field: str) -> Rule:
+    words = f"exponent of the average error in {SIZES[field]}, baseline − DG"
+    return Rule(above(0, words), conditions=(UNLEARNED,))
+
+
+def _require_learned(rows: pl.DataFrame, field: str) -> None:
+    """Raise NotMeasuredError if a method has learned next to nothing at the largest size."""
+    largest = rows.filter(pl.col(field) == pl.col(field).max())
+    chance = 1 - 1 / min(largest["vocabulary"].to_list())
+    (limit,) = UNLEARNED.values
+    errors = {m: x.mean() for m, x in by_method(varying(largest, field), "error").items()}
+    if stuck := [f"{label(m)} {x:.3g}" for m, x in errors.items() if x > limit * chance]:
+        at = f"{SIZES[field]} = {largest[field][0]}"
+        raise NotMeasuredError(
+            f"{_after(rows)} the error at {at} is near chance, {chance:.3g}: {', '.join(stuck)}"
+        )
 
 
 def _exponent(rows: pl.DataFrame, field: str) -> Measurement:
-    """A method at chance everywhere would have one near 0: the note gives the errors themselves."""
+    """The note gives the errors themselves."""
+    _require_learned(rows, field)
     runs = _errors(rows, field)
     slopes = {spec: power_laws(by_size)[0] for spec, by_size in runs.items()}
     note = f"exponents {_after(rows)}: {_means(slopes)}. Average error {_along(runs, field)}"

@@ -23,7 +23,7 @@ claims = ClaimBook("tokens")
     "Appendix D.2, Figure 21a",
     paper="> 0",
     readings=equal_budgets("rate"),
-    rule=above(0, "regret at a learning rate, baseline − DG"),
+    rule=above(0, "regret at a learning rate, baseline − DG", grid=True),
 )
 def learning_rates(rows: pl.DataFrame) -> Measurement:
     """DG consistently outperforms baselines over a wide effective range of learning rates.
