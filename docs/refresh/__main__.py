@@ -13,6 +13,7 @@ from pathlib import Path
 import benchmarks
 from control import control, inversion
 from frameworks import stacks, staleness
+from friction_errors import errors
 from results import RESULTS, ROOT
 from token_reversal import author, learning_rates, stale_actors
 
@@ -118,9 +119,9 @@ def _table(rows: list[dict], runs: bool = False) -> list[str]:
 
 
 def frictions(rows: list[dict]) -> str:
-    """Every claim on frictions with its verdict, and the figures that were drawn."""
+    """Every claim on frictions with its verdict, each method's errors, and the figures."""
     experiment = EXPERIMENTS["frictions"]
-    lines = _table(_of(experiment, rows), runs=True)
+    lines = [*_table(_of(experiment, rows), runs=True), *errors()]
     for figure in experiment.figures:
         name = f"results/figures/{figure.id.replace('/', '-')}.png"
         if (ROOT / "docs" / name).exists():

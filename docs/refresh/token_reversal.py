@@ -33,7 +33,8 @@ def stale_actors() -> str:
         lines.append(f"| {delay:.0f} {plural} old | {' | '.join(shown)} |")
     lines += [
         "",
-        "In brackets: seeds. 95% intervals of the difference, on seeds that both have:",
+        "In brackets: seeds. By 95% intervals of the difference, on seeds that both have, one look "
+        "and one comparison each (claims share their 5% among looks and cases, and decide less):",
         "",
     ]
     lines += [f"- {_from_delay_on(spec, leads)}" for spec in methods if spec != "dg"]

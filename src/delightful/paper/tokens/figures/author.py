@@ -69,7 +69,8 @@ def author(table: pl.DataFrame) -> Drawing:
     """Our trainer with the author's settings (3 layers, 4 heads, no final LayerNorm, Adam 3e-4, one
     update per batch): (a) fresh actors, (b) actors up to 10 updates old, all of a batch alike;
     dotted, curves of the author's code if there is a file of them. (c) Error averaged over
-    training; crosses are seeds of the author's code."""
+    training: pale dots are our seeds, a full one is their mean, crosses are seeds of the author's
+    code."""
     figure, axes = style.panels(3, width=3.0)
     curves, parts = author_curves(), []
     delays = sorted(table["delay"].unique().to_list())
@@ -82,20 +83,21 @@ def author(table: pl.DataFrame) -> Drawing:
         axis.set(title=title, xlabel="batches of episodes")
         axis.set_ylim(0, 0.6)
         percent(axis)
-    regrets = means(ends(table), "regret", ("method", "delay")).with_columns(
-        metric=pl.lit("regret")
-    )
-    _regrets(axes[2], regrets)
+    runs = ends(table)
+    regrets = means(runs, "regret", ("method", "delay")).with_columns(metric=pl.lit("regret"))
+    _regrets(axes[2], runs, regrets)
     axes[0].set_ylabel("sequence error")
     style.legend(axes[0])
     letter(axes)
     return Drawing(figure, pl.concat([*parts, regrets], how="diagonal_relaxed"))
 
 
-def _regrets(axis: Any, regrets: pl.DataFrame) -> None:
+def _regrets(axis: Any, runs: pl.DataFrame, regrets: pl.DataFrame) -> None:
     """Ours as dots, the author's as crosses, a row for each method and delay."""
     rows = regrets.sort("delay", "method").select("method", "delay", "mean").rows()
     for place, (spec, delay, mean) in enumerate(rows):
+        ours = runs.filter(method=spec, delay=delay)["regret"].to_list()
+        axis.plot(ours, [place] * len(ours), "o", color=style.colour(spec), ms=3, mew=0, alpha=0.3)
         axis.plot([mean], [place], "o", color=style.colour(spec), ms=4)
         theirs = REGRETS.get((spec, delay), ())
         axis.plot(theirs, [place] * len(theirs), "x", color=style.colour(spec), ms=5)

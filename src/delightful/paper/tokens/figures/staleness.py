@@ -7,7 +7,7 @@ import polars as pl
 
 from delightful.lab import style
 from delightful.lab.experiment import Drawing, FigureBook
-from delightful.lab.plotting import against, label, letter, logarithmic, methods
+from delightful.lab.plotting import against, label, letter, logarithmic, methods, percent
 from delightful.lab.statistics import t_interval
 from delightful.paper.tokens import sweep
 from delightful.paper.tokens.runs import by_seed, ends
@@ -59,9 +59,10 @@ def _by_delay(axis: Any, delays: list[int]) -> None:
 )
 def staleness(table: pl.DataFrame) -> Drawing:
     """Each actor samples with parameters of an age that is uniform over the last D + 1 updates;
-    every method at the best of the learning rates that were run. (a) Error averaged over training,
-    (b) error at its end, on a linear scale, since some runs end without any, (c) average error less
-    DG's, with 95% intervals over seeds, from 4 of them on."""
+    every method at the best of the learning rates that were run. Errors are those of the answers
+    that the actors gave, which lag the learner's by D/2 updates on average. (a) Error averaged over
+    training, (b) error at its end, on a linear scale, since some runs end without any, (c) average
+    error less DG's, with 95% intervals over seeds, from 4 of them on."""
     figure, axes = style.panels(3, width=3.0)
     rows = at_best_rates(table)
     delays = sorted(rows["delay"].unique().to_list())
@@ -86,13 +87,15 @@ def staleness(table: pl.DataFrame) -> Drawing:
             capsize=2,
             label=label(name),
         )
-    axes[2].axhline(0, color="black", lw=0.8)
+    axes[2].axhline(0, color=style.colour("dg"), label=label("dg"))
     axes[0].set(title="average error", ylabel="error")
     axes[1].set(title="final error")
     axes[2].set(title="average error, less DG's")
     for axis in axes:
         _by_delay(axis, delays)
-    style.legend(axes[0])
+    for axis in axes[1:]:
+        percent(axis)
+    style.legend_outside(axes[2])
     letter(axes)
     parts = [
         part.with_columns(pl.col("delay").cast(pl.Float64))
