@@ -211,19 +211,25 @@ COMMANDS = {
             },
             **_SEED,
             "--out": {"metavar": "FOLDER", "help": "folder of the run (default: one in runs/)"},
-            "--render": {"metavar": "FILE.mp4", "help": "record a video of an episode at the end"},
+            "--render": {
+                "metavar": "FILE",
+                "help": "record an episode at the end: a video (.mp4) or pictures (.png)",
+            },
             **_ACTORS,
             **_SET,
             **_IMPORT,
         },
     ),
     "play": Command(
-        "play episodes of a trained policy, and record a video",
+        "play episodes of a trained policy, and record a video or pictures",
         "play:run",
         "delightful play runs/cheetah-run-dg-seed1/policy.safetensors --out cheetah.mp4",
         {
             "file": {"help": "policy.safetensors of a run of `delightful train`"},
-            "--out": {"metavar": "FILE.mp4", "help": "record the episodes as a video"},
+            "--out": {
+                "metavar": "FILE",
+                "help": "record the episodes: a video (.mp4), or a row of pictures each (.png)",
+            },
             "--episodes": {"type": int, "default": 1, "metavar": "N", "help": "(default: 1)"},
             **_SEED,
         },

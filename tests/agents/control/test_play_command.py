@@ -9,6 +9,7 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
+from matplotlib import image
 
 from delightful.agents.control import Policy, environments, load_policy, networks, rendering
 from delightful.agents.control.config import ControlConfig
@@ -73,6 +74,21 @@ def test_a_film_shows_the_episodes_whose_returns_are_printed(tmp_path):
     assert f"written to {film}" in found.stdout
 
 
+@pytest.mark.slow
+def test_a_strip_has_a_row_of_pictures_for_each_episode(tmp_path):
+    path = saved(tmp_path / "policy.safetensors", "cartpole:swingup")
+    strip = tmp_path / "strip.png"
+    found = play(path, "--out", strip, "--episodes", 2)
+    assert found.returncode == 0, found.stderr
+    pictures = image.imread(strip)
+    height, width = rendering.SIZE
+    assert pictures.shape[:2] == (2 * height, rendering.PICTURES * width)
+    assert np.ptp(pictures[:height, :width]) > 0.1  # something is to be seen
+    assert (pictures[:height, :width] != pictures[:height, -width:]).any()  # and it moves
+    totals = rendering.play(load_policy(path), 0, 2)
+    assert all(f"return {total:.1f}" in found.stdout for total in totals)
+
+
 def test_what_cannot_be_played_is_one_sentence(tmp_path):
     path = saved(tmp_path / "policy.safetensors", "gym:misbehaving:Toy-v0")
     broken = tmp_path / "broken.safetensors"
@@ -82,7 +98,7 @@ def test_what_cannot_be_played_is_one_sentence(tmp_path):
         ([broken], f"{broken} is not a policy of `delightful train`, or is damaged"),
         ([path, "--episodes", 0], "--episodes must be at least 1, got 0."),
         ([path, "--seed", -1], "--seed must be at least 0 and below 2**31, got -1."),
-        ([path, "--out", "clip.gif"], "--out must name an .mp4 file, got clip.gif."),
+        ([path, "--out", "clip.gif"], "--out must name an .mp4 or a .png file, got clip.gif."),
         ([path, "--out", tmp_path / "clip.mp4"], "nothing was rendered: "),  # Toy cannot be drawn
     ):
         found = play(*arguments)

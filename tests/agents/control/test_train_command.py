@@ -194,7 +194,10 @@ def test_ctrl_c_ends_a_sweep_in_the_middle_of_a_long_run(tmp_path, environment):
         (["cheetah:run", "--steps", "4000"], "steps must be more than random_steps"),
         (["cheetah:run", "--set", "kl"], "--set must read FIELD=VALUE"),
         (["gym:misbehaving:Discrete-v0"], "Discrete actions"),
-        (["cheetah:run", "--render", "film.gif"], "--render must name an .mp4 file, got film.gif."),
+        (
+            ["cheetah:run", "--render", "film.gif"],
+            "--render must name an .mp4 or a .png file, got film.gif.",
+        ),
         (["cheetah:run", "--extend"], "runs/cheetah-run-dg-seed0 has no run to extend: leave out"),
     ],
 )

@@ -1,8 +1,9 @@
-"""Whole episodes of a policy, played and optionally recorded as a video.
+"""Whole episodes of a policy, played and optionally recorded as a video or a strip of pictures.
 
 Films are made in a process of their own: MuJoCo chooses its OpenGL once per process.
 """
 
+import io
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator
@@ -19,16 +20,18 @@ from delightful.agents.control.policy import Policy
 from delightful.agents.control.rollout import LONGEST
 from delightful.agents.control.tasks import GYM
 from delightful.lab.errors import LabError, install
+from delightful.lab.store import write_whole
 
 SIZE = (240, 320)  # without a GPU, a frame takes a tenth of a second
-FRAMES = 30  # per second, at most
+FRAMES = 30  # per second of a video, at most
+PICTURES = 8  # of an episode, in a strip
 
 
 def check(task: str, path: Path, option: str) -> None:
     """Raise LabError if the task cannot be recorded to `path`, which `option` names."""
-    if path.suffix != ".mp4":
-        raise LabError(f"{option} must name an .mp4 file, got {path}.")
-    if find_spec("imageio_ffmpeg") is None:
+    if path.suffix not in (".mp4", ".png"):
+        raise LabError(f"{option} must name an .mp4 or a .png file, got {path}.")
+    if path.suffix == ".mp4" and find_spec("imageio_ffmpeg") is None:
         raise LabError(f"{option} needs imageio-ffmpeg: {install('control')}.")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -48,8 +51,13 @@ def play(policy: Policy, seed: int, episodes: int = 1) -> list[float]:
 
 
 def render(policy: Policy, seed: int, path: Path, episodes: int = 1) -> list[float]:
-    """The same as `play`, recorded to an mp4 file, which is written whole or not at all."""
-    return list(_in_own_process(_record, policy, seed, path, episodes))
+    """The same as `play`, recorded to a file, which is written whole or not at all.
+
+    An .mp4 file is a video; a .png file has a row of pictures for each episode, from its first
+    step to its last.
+    """
+    record = _film if path.suffix == ".mp4" else _strip
+    return list(_in_own_process(record, policy, seed, path, episodes))
 
 
 def _rewards(task: Task, policy: Policy) -> Iterator[float]:
@@ -63,7 +71,24 @@ def _rewards(task: Task, policy: Policy) -> Iterator[float]:
             return
 
 
-def _record(policy: Policy, seed: int, path: Path, episodes: int) -> list[float]:
+def _strip(policy: Policy, seed: int, path: Path, episodes: int) -> list[float]:
+    import matplotlib.image
+
+    task = make_task(policy.task, seed)
+    rewards = [list(_rewards(task, policy)) for _ in range(episodes)]
+    task, rows = make_task(policy.task, seed, render=True), []
+    for steps in map(len, rewards):
+        wanted = {round(i * (steps - 1) / (PICTURES - 1)) for i in range(PICTURES)}
+        pictures = [task.image(SIZE) for i, _ in enumerate(_rewards(task, policy)) if i in wanted]
+        empty = [np.full_like(pictures[0], 255)] * (PICTURES - len(pictures))  # a short episode
+        rows.append(np.concatenate([*pictures, *empty], axis=1))
+    file = io.BytesIO()
+    matplotlib.image.imsave(file, np.ascontiguousarray(np.concatenate(rows)), format="png")
+    write_whole(path, file.getvalue())
+    return [float(sum(each)) for each in rewards]
+
+
+def _film(policy: Policy, seed: int, path: Path, episodes: int) -> list[float]:
     import imageio_ffmpeg
 
     task = make_task(policy.task, seed, render=True)
