@@ -48,6 +48,8 @@ def gates(table: pl.DataFrame) -> Drawing:
             numbers = by_step(mine, metric, ("reading",)).with_columns(task=pl.lit(task))
             for reading, dashes in DASHES.items():
                 part = numbers.filter(pl.col("reading") == reading)
+                if part.is_empty():
+                    continue
                 look: dict[str, Any] = {"linestyle": dashes, "alpha": 0.4 if pale else 1.0}
                 line(axis, part, "step", colour=colour, label="" if pale else reading, **look)
             parts.append(numbers)
