@@ -40,7 +40,8 @@ TURNING = {
     "tokens/tuned-dg": Runs(_COMPARED),
     "tokens/learning-rates": Runs(_COMPARED, sweep.RATES),
     "tokens/pmpo-boundary": Runs(
-        ("pmpo", "pmpo:preference=1.0"), part="PMPO with α = 1 outperforms α = ½, without a KL penalty."
+        ("pmpo", "pmpo:preference=1.0"),
+        part="PMPO with α = 1 outperforms α = ½, without a KL penalty.",
     ),
 }
 """The claims that these runs can decide at every delay, or a part of which they can."""
