@@ -271,7 +271,7 @@ def test_no_value_may_be_much_better_than_the_default(best, expected, verdict):
         ratios = [ratio.estimate(0.99).value for ratio in check(table).quantities[0].values()]
         assert ratios == pytest.approx([101 / 501, (best + 1) / 501], rel=1e-3)
     lacking = table.filter((pl.col("seed") < 2) | (pl.col("method") != "ppo:clip=0.01"))
-    with pytest.raises(NotMeasuredError, match="default clip and two others, with every seed"):
+    with pytest.raises(NotMeasuredError, match="default clip and 2 others, with every seed"):
         tuning.ppo_clip(lacking)
     assert "3.0% of draws have a ratio beyond it" in tuning.ppo_clip(table).note
     assert "least size" not in tuning.mpo_temperature(table).note

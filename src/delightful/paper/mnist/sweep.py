@@ -5,7 +5,7 @@ the paper's scale; only the widest networks and the largest batches are trained 
 fewer numbers of samples, and the brief scale fewer still.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -108,15 +108,21 @@ def _depth(scale: str) -> list[Point]:
 
 _SEEDS = {"smoke": 2, "quick": 3, "paper": 100}
 
-CURVES = Sweep("mnist/curves", TRAIN, _curves, _SEEDS)
-LIMIT = Sweep("mnist/limit", TRAIN, _limit, _SEEDS | {"brief": 3})
-ALIGNMENT = Sweep("mnist/alignment", TRAIN, _alignment, _SEEDS)
-TEMPERATURE = Sweep("mnist/temperature", TRAIN, _temperature, _SEEDS)
-ENTROPY = Sweep("mnist/entropy", TRAIN, _entropy, _SEEDS)
-RATE = Sweep("mnist/learning-rate", TRAIN, _rate, _SEEDS)
-BATCH = Sweep("mnist/batch", TRAIN, partial(_sizes, "batch", BATCHES, (1, 100)), _SEEDS)
-WIDTH = Sweep("mnist/width", TRAIN, partial(_sizes, "width", WIDTHS, (1, 4, 16)), _SEEDS)
-STRUCTURE = Sweep("mnist/structure", TRAIN, _structure, _SEEDS)
+
+def _two_layers(name: str, points: Callable[[str], list[Point]], **seeds: int) -> Sweep:
+    """A sweep with the default network, which is a reading of the paper: see the claims."""
+    return Sweep(f"mnist/{name}", TRAIN, points, _SEEDS | seeds, reading="two hidden layers")
+
+
+CURVES = _two_layers("curves", _curves)
+LIMIT = _two_layers("limit", _limit, brief=3)
+ALIGNMENT = _two_layers("alignment", _alignment)
+TEMPERATURE = _two_layers("temperature", _temperature)
+ENTROPY = _two_layers("entropy", _entropy)
+RATE = _two_layers("learning-rate", _rate)
+BATCH = _two_layers("batch", partial(_sizes, "batch", BATCHES, (1, 100)))
+WIDTH = _two_layers("width", partial(_sizes, "width", WIDTHS, (1, 4, 16)))
+STRUCTURE = _two_layers("structure", _structure)
 DEPTH = Sweep("mnist/depth", TRAIN, _depth, _SEEDS)
 
 SWEEPS = (CURVES, LIMIT, ALIGNMENT, TEMPERATURE, ENTROPY, RATE, BATCH, WIDTH, STRUCTURE, DEPTH)

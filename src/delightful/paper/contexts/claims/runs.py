@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 from delightful.lab.experiment import ClaimBook
-from delightful.lab.verdicts import Measurement, Rule, above, below, measured
+from delightful.lab.verdicts import Measurement, NotMeasuredError, Rule, above, below, measured
 from delightful.paper.comparisons import lower, lower_throughout, pg_and_dg, throughout
 from delightful.paper.contexts import sweep
 
@@ -51,6 +51,8 @@ def compounding(table: pl.DataFrame) -> Measurement:
     """PG's direction is myopically optimal, but greedy single-step optimality does not imply
     optimal long-run compounding."""
     pg, dg = pg_and_dg(table, "error")
-    late = int(np.argmax(dg.mean(0) < dg[:, 0].mean() / 2)) or dg.shape[1] - 1
+    late = int(np.argmax(dg.mean(0) < dg[:, 0].mean() / 2))
+    if late == 0:
+        raise NotMeasuredError("DG has not halved its error in these runs")
     first, later = (lower(dg[:, step], pg[:, step]) for step in (1, late))
     return measured(first, later, note=f"DG has halved its error after {late} steps")

@@ -3,13 +3,14 @@
 import polars as pl
 
 from delightful.agents.control.config import LEAST_WEIGHT
+from delightful.lab.conditions import Condition
 from delightful.lab.experiment import ClaimBook
 from delightful.lab.quantities import Ratio
 from delightful.lab.tables import at_end, by_option
 from delightful.lab.verdicts import (
-    Criterion,
     Measurement,
     NotMeasuredError,
+    Rule,
     TooFewSeedsError,
     below,
     measured,
@@ -23,9 +24,16 @@ claims = ClaimBook("control")
 MUCH = 1.1  # times the default's return
 
 
-def _comparable(option: str) -> Criterion:
-    ours = "10% more is substantial"
-    return below(MUCH, f"final return with another {option} over the default's", ours=ours)
+_SEVERAL = Condition(
+    "if the default and at least {:g} others have been run",
+    (2,),
+    ours="fewer are no sweep",
+)
+
+
+def _comparable(option: str) -> Rule:
+    quantity, ours = f"final return with another {option} over the default's", "10% is substantial"
+    return Rule(below(MUCH, quantity, grid=True, ours=ours), conditions=(_SEVERAL,))
 
 
 def _over_default(table: pl.DataFrame, name: str, option: str) -> Measurement:
@@ -36,10 +44,10 @@ def _over_default(table: pl.DataFrame, name: str, option: str) -> Measurement:
         float(value): part["final"].to_numpy()
         for (value,), part in rows.group_by(option, maintain_order=True)
     }
-    default = METHODS[name].defaults[option]
-    if default not in ends or len(ends) < 3:
+    default, (others,) = METHODS[name].defaults[option], _SEVERAL.values
+    if default not in ends or len(ends) < 1 + others:
         raise TooFewSeedsError(
-            f"it needs {name} with its default {option} and two others, with every seed"
+            f"it needs {name} with its default {option} and {others:g} others, with every seed"
         )
     if ends[default].mean() <= 0:
         raise NotMeasuredError(f"{name} has learned nothing with its default {option}")

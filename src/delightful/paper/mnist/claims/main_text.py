@@ -65,8 +65,7 @@ def _one_hidden_layer(table: pl.DataFrame) -> pl.DataFrame:
     rule=HALF,
     readings=(
         Reading(
-            "two hidden layers",
-            sweep.CURVES,
+            sweep=sweep.CURVES,
             stands="the paper's networks for control are a '2-layer MLP' as well, where two hidden "
             "layers are the custom; counting layers of weights, only one is hidden",
         ),

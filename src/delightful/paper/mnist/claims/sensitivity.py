@@ -113,11 +113,21 @@ def widths(table: pl.DataFrame) -> Measurement:
     return _everywhere(table, "width", "W")
 
 
+_WIDTHS = Condition(
+    "if at least {:g} widths have been run for equally many steps",
+    (3,),
+    ours="fewer have none between",
+)
+
+
 @claims.add(
     "Appendix B.5, Figure 18",
     paper="inside",
     sweep=sweep.WIDTH,
-    rule=above(0, "final training error at either end, less that at the best width between"),
+    rule=Rule(
+        above(0, "final training error at either end, less that at the best width between"),
+        conditions=(_WIDTHS,),
+    ),
 )
 def sweet_spot(table: pl.DataFrame) -> Measurement:
     """Both methods exhibit a sweet spot in capacity."""
@@ -127,7 +137,7 @@ def sweet_spot(table: pl.DataFrame) -> Measurement:
     lowest = []
     for method in ("pg", "dg"):
         errors = by_value(table, "width", method=method)
-        if len(errors) < 3:
+        if len(errors) < _WIDTHS.values[0]:
             raise NotMeasuredError("it needs at least three widths")
         _, *between, _ = errors
         found = excess(errors, between[0], between[-1], "W")

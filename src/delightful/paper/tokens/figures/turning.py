@@ -110,8 +110,9 @@ def _judged(
 def claims_by_age(table: pl.DataFrame) -> Drawing:
     """The verdict on claims of Section 5 and Appendix D with actors up to D updates old, and in
     brackets how many seeds it rests on. Every method has the best of the learning rates that were
-    run at that D; the claim on learning rates has those of Figure 21a. The row on PMPO is a part of
-    the claim that boundary values of α outperform intermediate ones under every KL penalty."""
+    run at that D, by the means of all its seeds; the claim on learning rates has those of
+    Figure 21a. The row on PMPO is a part of the claim that boundary values of α outperform
+    intermediate ones under every KL penalty."""
     rows = verdicts(table)
     delays = sorted(rows["delay"].unique().to_list())
     sentences = rows["sentence"].unique(maintain_order=True).to_list()
