@@ -3,7 +3,7 @@
 from typing import Any
 
 from delightful.benchmarks import actor_learner as system
-from delightful.benchmarks.timing import shown
+from delightful.benchmarks.timing import reached, shown
 
 Figures = dict[str, Any]
 
@@ -37,8 +37,7 @@ def actor_learner(figures: Figures) -> str:
                 f"{one['staleness_mean']:.2f}",
             )
             lines.append(f"| {' | '.join(cells)} |")
-            low, high = one[f"{ratio}_interval"]
-            held.append(_goal(low >= system.GOAL, high < system.GOAL))
+            held.append(reached(one, ratio, least=system.GOAL))
     threads = figures["in_process_threads"]
     lines += [
         "",
@@ -62,9 +61,8 @@ def ray(figures: Figures) -> str:
     Returns:
         A table.
     """
-    low, high = figures["overhead_ratio_interval"]
     goal = figures["goal"]
-    verdict = _goal(high <= goal, low > goal)
+    verdict = reached(figures, "overhead_ratio", most=goal)
     rows = {
         "wall-clock of Ray over local processes": (
             f"{shown(figures, 'overhead_ratio')}; our goal, at most {goal:g}, is {verdict}"
@@ -77,8 +75,3 @@ def ray(figures: Figures) -> str:
     workers, cells, rounds = (figures[name] for name in ("workers", "cells", "rounds"))
     lines = [f"| {cells} cells on {workers} workers, {rounds} rounds | |", "|---|---|"]
     return "\n".join([*lines, *(f"| {what} | {found} |" for what, found in rows.items()), ""])
-
-
-def _goal(held: bool, missed: bool) -> str:
-    """By the whole interval."""
-    return "held" if held else "missed" if missed else "neither held nor missed"

@@ -153,15 +153,15 @@ def test_control_says_what_was_held_and_what_was_missed() -> None:
     found |= {"products": {"policy": 1.0, "critic": 2.0}}
     for name in ("ratio_to_sb3", "ratio_to_sbx"):
         found |= {name: 3.0, f"{name}_interval": [2.5, 3.5]}
-    for minutes, verdict in ((24.9, "held"), (25.1, "missed")):
+    for minutes, verdict in ((11.9, "held"), (12.1, "missed")):
         tasks = {"cheetah:run": found | {"million_steps_minutes": minutes}}
         lines = control.describe({"tasks": tasks}).splitlines()
         assert "4.00 ms, of which its matrix products alone take 3.00 ms" in lines[4]
         assert [line.split()[0] for line in lines[5:7]] == ["policy", "critic"]
-        assert lines[8].endswith("goal at most 1.3: missed")
-        assert lines[9].endswith(f"{minutes} minutes  goal at most 25: {verdict}")
+        assert lines[8].endswith("goal at most 1.2: neither held nor missed")
+        assert lines[9].endswith(f"{minutes} minutes  goal at most 12: {verdict}")
         assert lines[10].endswith("goal at least 5: missed")
-        assert lines[11].endswith("goal at least 1: held")
+        assert lines[11].endswith("goal at least 3: neither held nor missed")
 
 
 def test_a_learner_step_has_the_products_that_xla_counts() -> None:
@@ -193,7 +193,7 @@ def test_a_product_alone_is_timed() -> None:
 def test_bench_actor_learner_measures_it_beside_the_in_process_trainer() -> None:
     pytest.importorskip("ray")
     small = TokensConfig(length=3, width=8, layers=1, heads=1, feedforward=8)
-    figures = actor_learner.measure(small, steps=20, rounds=2, actors=(2,))
+    figures = actor_learner.measure(small, steps=20, rounds=6, actors=(2,))
     found = figures["actors"]["2"]
     assert found["prompts_per_batch"] == 10
     assert found["shared_steps"]["prompts_per_batch"] == 5
@@ -201,8 +201,8 @@ def test_bench_actor_learner_measures_it_beside_the_in_process_trainer() -> None
     assert 0 <= found["idle_fraction"] <= 1
     assert found["publish_milliseconds"] > 0
     assert found["fetch_milliseconds"] > 0
-    for ratio, said in ((0.91, "held"), (0.89, "missed")):
-        found["ratio_to_in_process"] = ratio
+    for low, said in ((0.9, "held"), (0.7, "missed"), (0.85, "neither held nor missed")):
+        found["ratio_to_in_process_interval"] = [low, low + 0.1]
         assert f"goal at least 0.9: {said}" in actor_learner.describe(
             {
                 **figures,
@@ -215,7 +215,7 @@ def test_bench_actor_learner_measures_it_beside_the_in_process_trainer() -> None
 
 @pytest.mark.slow
 def test_bench_ray_measures_overhead_speed_and_traffic() -> None:
-    figures = ray.measure(seeds=400, rounds=2, empty=50)
+    figures = ray.measure(seeds=400, rounds=6, empty=50)
     low, high = figures["overhead_ratio_interval"]
     assert 0 < low <= figures["overhead_ratio"] <= high
     assert figures["cells"] == 24
@@ -225,10 +225,9 @@ def test_bench_ray_measures_overhead_speed_and_traffic() -> None:
 
 def test_the_ray_benchmark_holds_the_overhead_to_its_goal() -> None:
     figures = {"workers": 2, "cells": 24, "local_seconds": 30.0, "empty_cells_per_second": 200.0}
-    figures |= {
-        "driver_bytes_per_cell": 5000.0,
-        "start_seconds": 2.0,
-        "overhead_ratio_interval": [1.0, 1.1],
-    }
-    assert "goal at most 1.05: held" in ray.describe(figures | {"overhead_ratio": 1.05})
-    assert "goal at most 1.05: missed" in ray.describe(figures | {"overhead_ratio": 1.06})
+    figures |= {"driver_bytes_per_cell": 5000.0, "start_seconds": 2.0, "overhead_ratio": 1.05}
+    for high, said in ((1.05, "held"), (1.1, "neither held nor missed")):
+        text = ray.describe(figures | {"overhead_ratio_interval": [1.0, high]})
+        assert f"goal at most 1.05: {said}\n" in text
+    text = ray.describe(figures | {"overhead_ratio_interval": [1.06, 1.1]})
+    assert "goal at most 1.05: missed\n" in text

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from delightful.lab.quantities import Mean, Ratio
 from delightful.lab.statistics import (
     Estimate,
-    bootstrap,
     fieller,
+    median_interval,
     t_half_width,
     t_interval,
 )
@@ -116,23 +116,29 @@ def test_a_positive_ratio_to_what_may_be_zero_has_a_low_end():
 
 
 def test_one_run_has_a_value_and_no_interval():
-    for found in (t_interval([2.0]), fieller([2.0], [1.0]), bootstrap([2.0])):
+    for found in (t_interval([2.0]), fieller([2.0], [1.0]), median_interval([2.0])):
         assert found.value == 2.0
         assert math.isnan(found.low)
         assert math.isnan(found.high)
 
 
-def test_the_bootstrap_of_a_median_agrees_with_scipys():
+def test_the_interval_of_a_median_is_of_order_statistics_and_agrees_with_scipys():
     x = np.random.default_rng(0).normal(size=60)
-    found = bootstrap(x, resamples=5000)
-    theirs = scipy.stats.bootstrap((x,), np.median, method="percentile", rng=1, n_resamples=5000)
-    low, high = theirs.confidence_interval
-    assert ends(found) == pytest.approx((low, high), abs=0.05)
-    assert bootstrap(x) == bootstrap(x)
+    theirs = scipy.stats.quantile_test(x, p=0.5).confidence_interval(0.95)
+    assert ends(median_interval(x)) == pytest.approx((theirs.low, theirs.high))
+    assert ends(median_interval([3, 1, 2, 6, 5, 4])) == (1, 6)  # sure by 1 − 2/2⁶
+    assert ends(median_interval([1, 2, 3, 4, 5])) == (-math.inf, math.inf)
+
+
+@pytest.mark.parametrize("n", [6, 9, 20])
+def test_the_interval_of_a_median_covers_95_percent_of_a_skewed_distribution(n):
+    rng = np.random.default_rng(n)
+    found = [median_interval(x) for x in rng.exponential(size=(2000, n))]
+    assert np.mean([one.low <= math.log(2) <= one.high for one in found]) > 0.94
 
 
 @pytest.mark.parametrize(
-    "of", [t_interval, bootstrap, lambda x: fieller(x, [1.0]), lambda x: fieller([1.0], x)]
+    "of", [t_interval, median_interval, lambda x: fieller(x, [1.0]), lambda x: fieller([1.0], x)]
 )
 @pytest.mark.parametrize("x", [[], [1.0, math.nan], [math.inf]])
 def test_empty_and_nan_scores_are_refused(of, x):

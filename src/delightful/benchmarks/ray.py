@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from delightful.benchmarks import verdict
-from delightful.benchmarks.timing import alternating, median, shown
+from delightful.benchmarks.timing import alternating, median, reached, shown
 from delightful.lab.cells import Cell, Curves, Plan, Program
 from delightful.lab.cluster import imported, starting_ray
 from delightful.lab.runners import LocalRunner, Runner, cores
@@ -46,7 +45,7 @@ def nothing(_: Empty, seeds: np.ndarray) -> Curves:
 NOTHING = Program("bench/nothing", 1, "delightful.benchmarks.ray:nothing", 1, 0.0, lambda _: 0.0)
 
 
-def measure(seeds: int = 30_000, rounds: int = 3, empty: int = 500) -> dict[str, Any]:
+def measure(seeds: int = 20_000, rounds: int = 6, empty: int = 500) -> dict[str, Any]:
     """The ratio with its 95% interval, the time to start, cells per second, and bytes per cell.
 
     Args:
@@ -89,7 +88,7 @@ def measure(seeds: int = 30_000, rounds: int = 3, empty: int = 500) -> dict[str,
 
 def describe(figures: dict[str, Any]) -> str:
     """The figures in lines of text."""
-    held = verdict("goal at most", GOAL, figures["overhead_ratio"] <= GOAL)
+    held = f"goal at most {GOAL:g}: {reached(figures, 'overhead_ratio', most=GOAL)}"
     where = f"{figures['cells']} cells on {figures['workers']} workers"
     took = f"local processes take {figures['local_seconds']:.1f} s"
     return "\n".join(

@@ -1,17 +1,18 @@
 """Comparing two pieces of code on a machine that is never quite quiet."""
 
+import math
 import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from delightful.lab.statistics import bootstrap
+from delightful.lab.statistics import median_interval
 
 
 def median(name: str, rounds: np.ndarray) -> dict[str, Any]:
     """The median over rounds as the figure `name`, and its 95% interval."""
-    middle = bootstrap(rounds, np.median)
+    middle = median_interval(rounds)
     return {name: middle.value, f"{name}_interval": [middle.low, middle.high]}
 
 
@@ -19,6 +20,15 @@ def shown(figures: dict[str, Any], name: str, digits: int = 2) -> str:
     """A figure of `median` as text: value [low, high]."""
     low, high = figures[f"{name}_interval"]
     return f"{figures[name]:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
+
+
+def reached(
+    figures: dict[str, Any], name: str, *, least: float = -math.inf, most: float = math.inf
+) -> str:
+    """Whether a figure of `median` is held to a goal, by its whole interval."""
+    low, high = figures[f"{name}_interval"]
+    held, missed = least <= low and high <= most, high < least or low > most
+    return "held" if held else "missed" if missed else "neither held nor missed"
 
 
 def alternating(

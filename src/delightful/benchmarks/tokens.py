@@ -23,7 +23,7 @@ from delightful.benchmarks.timing import shown
 from delightful.benchmarks.torch_comparison import compared, need_torch, products
 from delightful.benchmarks.workers import workers
 from delightful.lab.runners import cores
-from delightful.lab.statistics import bootstrap
+from delightful.lab.statistics import median_interval
 from delightful.paper.tokens.config import TRAIN, flops
 
 AUTHOR = TokensConfig(layers=3, heads=4, feedforward=128)
@@ -75,7 +75,7 @@ def measure(
             machine.seconds(repr(config))  # compiles
             took = [machine.seconds(repr(config)) for _ in range(3)]
             rates[config] = processes * config.steps / float(np.median(took))
-    middle = bootstrap(speed, np.median)
+    middle = median_interval(speed)
     return {
         **figures,
         "milliseconds_per_seed_step": 1000 / middle.value,

@@ -1,7 +1,6 @@
-"""Intervals that are honest at few seeds, and a bootstrap for medians of many measurements."""
+"""Intervals that are honest at few seeds, and of medians."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,34 +102,29 @@ def _least_ratio(lead: float, middle: float, last: float) -> float:
     return (middle - root) / lead if lead < 0 else math.inf
 
 
-def bootstrap(
-    x: ArrayLike,
-    statistic: Callable[..., Any] = np.median,
-    *,
-    resamples: int = 2000,
-    confidence: float = 0.95,
-    seed: int = 0,
-) -> Estimate:
-    """A statistic of many measurements, with its percentile bootstrap interval (Efron 1979).
+def median_interval(x: ArrayLike, confidence: float = 0.95) -> Estimate:
+    """The median of independent measurements, with its exact interval: two of their order
+    statistics, between which the true median lies whatever the distribution is.
 
     Args:
-        x: the measurements; of few the interval is too narrow.
-        statistic: a reduction such as `np.median`, called with axis=-1.
-        resamples: how often measurements are drawn with replacement.
-        confidence: of the interval.
-        seed: equal seeds give equal intervals.
+        x: the measurements; of fewer than 6 no two are 95% sure to enclose the median.
+        confidence: of the interval, at least.
 
     Returns:
-        The statistic; its bounds are NaN for one measurement.
+        The median; its bounds are infinite for too few measurements, and NaN for one.
     """
-    runs = _finite("x", x)
-    value = float(statistic(runs, axis=-1))
+    runs = np.sort(_finite("x", x))
+    value = float(np.median(runs))
     if runs.size == 1:
         return Estimate(value, math.nan, math.nan)
-    picks = np.random.default_rng(seed).integers(runs.size, size=(resamples, runs.size))
-    half = confidence / 2
-    low, high = np.quantile(statistic(runs[picks], axis=-1), [0.5 - half, 0.5 + half])
-    return Estimate(value, float(low), float(high))
+    from scipy.special import bdtr
+
+    # Below the k-th smallest lie k of n coin tosses at most, with this probability.
+    left = bdtr(np.arange(runs.size), runs.size, 0.5)
+    k = int(np.searchsorted(left, (1 - confidence) / 2, side="right"))
+    if k == 0:
+        return Estimate(value, -math.inf, math.inf)
+    return Estimate(value, float(runs[k - 1]), float(runs[runs.size - k]))
 
 
 def _quantile(n: int, confidence: float) -> Any:
