@@ -21,7 +21,7 @@ PART = {
     "publish_milliseconds": 1.25,
     "fetch_milliseconds": 0.4,
     "staleness_mean": 1.27,
-    "dropped_batches": 3.0,
+    "dropped_batches": 80.0,
     "in_process_trajectories_per_second": 9700.0,
     "ratio_to_in_process": 0.72,
     "ratio_to_in_process_interval": [0.7, 0.79],
@@ -54,15 +54,17 @@ RAY = {
 
 def test_a_line_for_each_number_of_actors_and_size_of_batches() -> None:
     assert "72" in actor_learner.describe(SYSTEM)  # the command prints what has this form
-    lines = TABLES["actor_learner"](json.loads(json.dumps(SYSTEM))).splitlines()
+    default = {"steps_per_second": 25.0, "idle_fraction": 0.57}
+    lines = TABLES["actor_learner"](json.loads(json.dumps(SYSTEM)), default).splitlines()
     assert lines[2:5] == [
-        "| 1 | 10 prompts | 1 | 7,008 | 9,700 | 0.72 [0.70, 0.79] | 19% | 1.2 + 0.4 | 1.27 |",
-        "| 10 | 10 prompts | 1 | 7,008 | 9,700 | 0.72 [0.70, 0.79] | 19% | 1.2 + 0.4 | 1.27 |",
-        "| 10 | 1 prompt | 1 | 7,008 | 9,700 | 0.93 [0.91, 0.95] | 19% | 1.2 + 0.4 | 1.27 |",
+        "| 1 | 10 prompts | 1 | 7,008 | 9,700 | 0.72 [0.70, 0.79] | 19% | 20% | 1.2 + 0.4 | 1.27 |",
+        "| 10 | 10 prompts | 1 | 7,008 | 9,700 | 0.72 [0.70, 0.79] | 19% | 20% | 1.2 + 0.4 | 1.27 |",
+        "| 10 | 1 prompt | 1 | 7,008 | 9,700 | 0.93 [0.91, 0.95] | 19% | 2% | 1.2 + 0.4 | 1.27 |",
     ]
     assert lines[0].count("|") == lines[1].count("|") == lines[2].count("|")
     assert "the in-process trainer has 1 thread." in lines[6]
     assert lines[8].endswith("In the order of the lines it is missed, missed, held.")
+    assert "2,500 trajectories per second, and its learner was idle 57%" in lines[10]
 
 
 @pytest.mark.parametrize(

@@ -2,29 +2,35 @@
 
 from typing import Any
 
+from delightful.agents.tokens.config import TokensConfig
 from delightful.benchmarks import actor_learner as system
 from delightful.benchmarks.timing import reached, shown
 
 Figures = dict[str, Any]
+PROMPTS = TokensConfig().prompts  # of a gradient step
+TRAJECTORIES = TokensConfig().batch
 
 
-def actor_learner(figures: Figures) -> str:
+def actor_learner(figures: Figures, summary: Figures) -> str:
     """Speed of the actor–learner, a line for each number of actors and size of batches.
 
     Args:
         figures: Of `delightful bench actor-learner --json`.
+        summary: Of the run with ten actors and batches of one prompt.
 
     Returns:
         A table, and where the goal was reached.
     """
     ratio = "ratio_to_in_process"
     names = ["actors", "batches of", "calls at each", "trajectories per second"]
-    names += ["in-process trainer", "ratio", "learner idle", "parameters, ms", "staleness"]
+    names += ["in-process trainer", "ratio", "learner idle", "dropped", "parameters, ms"]
+    names += ["staleness"]
     lines = [f"| {' | '.join(names)} |", f"|{'---|' * len(names)}"]
     held = []
     for actors, whole in figures["actors"].items():
         for one in (whole, *([whole["shared_steps"]] if "shared_steps" in whole else [])):
             prompts = one["prompts_per_batch"]
+            used = (figures["steps"] + system.WARM) * PROMPTS / prompts
             cells = (
                 actors,
                 f"{prompts:.0f} prompt{'' if prompts == 1 else 's'}",
@@ -33,6 +39,7 @@ def actor_learner(figures: Figures) -> str:
                 f"{one['in_process_trajectories_per_second']:,.0f}",
                 shown(one, ratio),
                 f"{one['idle_fraction']:.0%}",
+                f"{one['dropped_batches'] / (one['dropped_batches'] + used):.0%}",
                 f"{one['publish_milliseconds']:.1f} + {one['fetch_milliseconds']:.1f}",
                 f"{one['staleness_mean']:.2f}",
             )
@@ -48,6 +55,10 @@ def actor_learner(figures: Figures) -> str:
         "",
         f"Our goal is a ratio of at least {system.GOAL:g}. In the order of the lines it is "
         f"{', '.join(held)}.",
+        "",
+        f"The default batches of one prompt are slower: the run with ten actors above made "
+        f"{summary['steps_per_second'] * TRAJECTORIES:,.0f} trajectories per second, and its "
+        f"learner was idle {summary['idle_fraction']:.0%} of the time.",
     ]
     return "\n".join([*lines, ""])
 

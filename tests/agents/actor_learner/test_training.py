@@ -74,6 +74,18 @@ def test_lagging_actors_are_as_stale_as_was_asked_and_a_slow_actor_sends_less():
     assert fast > 2 * slow
 
 
+def test_actors_that_find_the_queue_full_wait_until_the_learner_takes_a_batch():
+    class Slow(ToyLearner):
+        def update(self, batches):
+            time.sleep(0.05)  # some fifty times as long as to sample
+            return super().update(batches)
+
+    config = changed(steps=40)
+    result = train(ToyActor, Slow(), config)
+    assert result.dropped.total() <= config.actors * config.steps
+    assert result.staleness.summary()["mean"] <= 1.5
+
+
 def test_with_two_calls_under_way_a_killed_actor_still_counts_once(tmp_path):
     path, learner = tmp_path / "kill", ToyLearner()
     path.touch()

@@ -2,18 +2,20 @@
 
 Every actor has a call under way, or several. When a batch arrives, a thread of its own in the
 learner's process answers at once with the next call, which carries a reference to the newest
-parameters. So an actor never waits for the learner, and staleness is what sampling and queueing
-bring about.
+parameters. Only if the queue is full does the actor wait, until the learner takes a batch: what it
+would sample meanwhile would be older, or be dropped, and would take a core from the learner.
 
 An actor whose process has died is started again, on whichever node has a place for it; if none has,
 the run goes on without it and says so.
 """
 
 import contextlib
+import queue
 import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from typing import Any
 
 from delightful.agents.actor_learner.config import ActorLearnerConfig
@@ -27,6 +29,7 @@ from delightful.lab.nodes import Versions, difference, inspector
 
 ATTEMPTS = 3  # at starting an actor
 SILENCE = 120.0  # seconds without a sign of life from the thread: then Ray blocks it
+POLL = 0.2  # seconds, after which the thread looks whether it should stop
 REJECTED = 100  # unusable batches in a row, of all actors: then nothing will come
 
 Answer = Here | Warm | Sampled | Failed | dict[str, Any]
@@ -64,7 +67,9 @@ class Actors(contextlib.AbstractContextManager["Actors"]):
         self._named: set[tuple[int, str]] = set()  # what was wrong with an actor's batches
         self._in_a_row = 0  # unusable batches
         self._handles: dict[int, Any] = {}
-        self._under_way: dict[Any, int] = {}
+        self._under_way: dict[Future[Answer], int] = {}
+        self._ended: queue.SimpleQueue[Future[Answer] | None] = queue.SimpleQueue()  # None: room
+        self._held: list[int] = []  # actors that wait for room in the queue, once for each call
         self._newest: tuple[int, Arrays] | None = None
         self._put: tuple[int, list[Any]] = (-1, [])
         self._over = threading.Event()
@@ -82,7 +87,10 @@ class Actors(contextlib.AbstractContextManager["Actors"]):
             raise self._failure
         if time.monotonic() - self._answered > SILENCE:
             raise LabError(f"Ray has not answered for {SILENCE:.0f} s: start the run again.")
-        return self.queue.take(timeout)
+        batch = self.queue.take(timeout)
+        if batch is not None:
+            self._ended.put(None)
+        return batch
 
     def start(self) -> None:
         """Start all actors; the first parameters must have been published."""
@@ -103,21 +111,18 @@ class Actors(contextlib.AbstractContextManager["Actors"]):
             ray.kill(handle)
 
     def _serve(self) -> None:
-        import ray
-
         try:
             for actor in range(self._config.actors):
                 self._start(actor)
             while not self._over.is_set():
                 self._answered = time.monotonic()
                 self._look_for_waiting(self._answered)
-                calls = list(self._under_way)
-                ready, _ = ray.wait(calls, num_returns=1, timeout=0.2)
-                if ready:
-                    ready, _ = ray.wait(calls, num_returns=len(calls), timeout=0)
-                for call in ready:
-                    if call in self._under_way:  # not if its actor failed in another call
-                        self._receive(call, self._under_way.pop(call))
+                with contextlib.suppress(queue.Empty):
+                    ended = self._ended.get(timeout=POLL)
+                    if ended is None:
+                        self._release()
+                    elif ended in self._under_way:  # not if its actor failed in another call
+                        self._receive(ended, self._under_way.pop(ended))
         except LabError as error:
             self._failure = error
         except Exception as error:
@@ -163,7 +168,7 @@ class Actors(contextlib.AbstractContextManager["Actors"]):
         )
         speed = dict(self._config.slow).get(actor, 1.0)
         self._handles[actor] = worker.remote(self._made, speed)
-        self._under_way[self._handles[actor].here.remote()] = actor
+        self._await(actor, self._handles[actor].here.remote())
 
     def _kill(self, actor: int) -> None:
         import ray
@@ -171,13 +176,24 @@ class Actors(contextlib.AbstractContextManager["Actors"]):
         ray.kill(self._handles[actor])
 
     def _call_warm(self, actor: int) -> None:
-        self._under_way[self._handles[actor].warm.remote(self._parameters()[1])] = actor
+        self._await(actor, self._handles[actor].warm.remote(self._parameters()[1]))
 
     def _call(self, actor: int) -> None:
         numbers = (self._seed, actor, self.calls[actor])
         self.calls[actor] += 1
-        call = self._handles[actor].sample.remote(numbers, *self._parameters())
+        self._await(actor, self._handles[actor].sample.remote(numbers, *self._parameters()))
+
+    def _await(self, actor: int, answer: Any) -> None:
+        call: Future[Answer] = answer.future()
         self._under_way[call] = actor
+        call.add_done_callback(self._ended.put)
+
+    def _release(self) -> None:
+        """Let the actors go on that waited for room in the queue."""
+        if not self.queue.full:
+            held, self._held = self._held, []
+            for actor in held:
+                self._call(actor)
 
     def _parameters(self) -> tuple[int, list[Any]]:
         """The newest version and its reference; put once, and not in the learner's thread."""
@@ -191,11 +207,11 @@ class Actors(contextlib.AbstractContextManager["Actors"]):
             self.publishing.append(time.perf_counter() - start)
         return self._put
 
-    def _receive(self, call: Any, actor: int) -> None:
+    def _receive(self, call: Future[Answer], actor: int) -> None:
         import ray
 
         try:
-            answer: Answer = ray.get(call)
+            answer = call.result()
         except ray.exceptions.RayTaskError as error:  # what it returned cannot be sent
             answer = Failed(repr(error.cause or error), final=False)
         except ray.exceptions.RayActorError as error:
@@ -215,8 +231,11 @@ class Actors(contextlib.AbstractContextManager["Actors"]):
 
     def _handle(self, actor: int, answer: Answer) -> None:
         if isinstance(answer, Sampled):
-            self._call(actor)  # first of all, so that the actor does not wait
             self._keep(actor, answer)
+            if self.queue.full:
+                self._held.append(actor)
+            else:
+                self._call(actor)
         elif isinstance(answer, dict):
             raise LabError(difference(answer["node"], answer["found"], self._versions))
         elif isinstance(answer, Here):
@@ -269,10 +288,11 @@ class Actors(contextlib.AbstractContextManager["Actors"]):
         self._start(actor)
 
     def _forget(self, actor: int) -> None:
-        """Its other calls, which fail with it."""
+        """Its other calls, which fail with it, and those that it was to get."""
         calls = [call for call, whose in self._under_way.items() if whose == actor]
         for call in calls:
             del self._under_way[call]
+        self._held = [other for other in self._held if other != actor]
 
     def _count_restart(self, actor: int, what: str, reason: str, attempts: int = 1) -> None:
         self.restarts[actor] += 1

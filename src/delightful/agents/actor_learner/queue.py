@@ -36,6 +36,11 @@ class BatchQueue:
         self._waiting: deque[Batch] = deque()
         self._changed = threading.Condition()
 
+    @property
+    def full(self) -> bool:
+        """Whether another batch would have the oldest dropped."""
+        return len(self._waiting) == self._bound
+
     def put(self, batch: Batch) -> None:
         """Add a batch; never waits."""
         with self._changed:
