@@ -40,8 +40,9 @@ results: $(VENV)/.lab              ## refresh docs/results and the counts in REA
 	$(VENV)/bin/python docs/refresh
 BUDGET ?= 3h
 
-# The plug-ins in their frameworks: small runs, kept so that they can be made in several sittings.
-STACKS = --scale quick --store docs/results/stacks
+# The plug-ins in their frameworks: small runs, kept so that they can be made in several sittings. The figures
+# on stale data show what is there of the paper scale, 10 seeds of data up to 30 updates old.
+STACKS = --scale paper --store docs/results/stacks
 VERL = stacks/verl stacks/verl-staleness
 results-stacks: $(VENV)-plugins/.ready $(VENV)-verl/.ready  ## refresh the figures of docs/plugins.md
 	$(VENV)-plugins/bin/delightful run stacks $(STACKS)

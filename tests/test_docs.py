@@ -64,7 +64,8 @@ def _has_runs(figure: Figure) -> bool:
 def _is_drawn(figure: Figure, runs: Path, figures: Path, scratch: Path) -> bool:
     """Whether the runs that are kept are enough for a figure; it is then as is kept."""
     try:
-        drawn = draw(figure, Store(runs), Plan("quick"), scratch)
+        store = Store(runs)
+        drawn = draw(figure, store, plan_for(figure.sweep, store, Plan(), None), scratch)
     except LabError:
         return False
     kept = figures / drawn.files["csv"].name

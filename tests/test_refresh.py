@@ -6,6 +6,7 @@ import runpy
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from delightful.benchmarks import actor_learner, ray
@@ -91,3 +92,21 @@ def test_without_a_file_the_page_stays_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "ray").mkdir()
     (tmp_path / "ray" / "bench.json").write_text(json.dumps(RAY))
     assert measured("ray", TABLES["ray"]) == {"bench": TABLES["ray"](RAY)}
+
+
+def test_outcomes_on_stale_data_are_counted_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = ROOT / "docs" / "refresh"
+    monkeypatch.syspath_prepend(str(folder))  # it imports its neighbour
+    outcome = runpy.run_path(str(folder / "frameworks.py"))["_outcome"]
+    intervals = {("torchrl", 3): (-2.0, -1.0), ("torchrl", 10): (-1.0, 1.0)}
+    intervals |= {("torchrl", 30): (-9.0, -3.0), ("sb3", 30): (-4.0, -3.0)}
+    leads = pl.DataFrame(
+        [
+            {"stack": stack, "algorithm": "a2c", "staleness": level, "low": low, "high": high}
+            for (stack, level), (low, high) in intervals.items()
+        ]
+    )
+    assert outcome(leads, "ahead", "behind") == (
+        "ahead in 0 of 4, behind in 3 of 4 (torchrl A2C at 3 and 30; Stable-Baselines3 A2C at 30), "
+        "undecided in 1 of 4 (torchrl A2C at 10)"
+    )

@@ -37,7 +37,8 @@ def staleness() -> str:
     rows = pl.concat(map(pl.read_csv, files)).filter(pl.col("over") != "step")
     rows = rows.with_columns(pl.col("less").fill_null(""))
     spans = " | ".join(f"plain, {span} | lead" for span in SPANS)
-    table = [f"| | task | staleness | {spans} |", f"|---|---|---|{'---|---|' * len(SPANS)}"]
+    table = [f"| | task | staleness | seeds | {spans} |"]
+    table.append(f"|---|---|---|---|{'---|---|' * len(SPANS)}")
     for (*_, level), mine in rows.group_by(*TASK, "staleness", maintain_order=True):
         shown = []
         for span in SPANS:
@@ -45,7 +46,8 @@ def staleness() -> str:
             (plain,) = over.filter(pl.col("arm") == PLAIN, pl.col("less") == "").rows(named=True)
             (lead,) = over.filter(pl.col("less") == PLAIN).rows(named=True)
             shown += [interval(plain), interval(lead, sign="+")]
-        table.append(f"| {_algorithm(lead)} | {lead['task']} | {level} | {' | '.join(shown)} |")
+        name = f"{_algorithm(lead)} | {lead['task']} | {level} | {lead['seeds']}"
+        table.append(f"| {name} | {' | '.join(shown)} |")
     leads = rows.filter(pl.col("staleness") > 0, pl.col("less") == PLAIN)
     harm = rows.filter(pl.col("less") == FRESH_DATA, pl.col("arm") == PLAIN)
     words = [
@@ -56,9 +58,8 @@ def staleness() -> str:
         )
         for span in SPANS
     ]
-    fewest, most = rows["seeds"].min(), rows["seeds"].max()
-    seeds = f"{fewest} seeds" if fewest == most else f"{fewest} to {most} seeds"
-    return "\n".join([*words, "", *table, "", f"{seeds}; Student's 95% intervals.", ""])
+    seeds = "Seeds are those that plain and delightful both have; Student's 95% intervals."
+    return "\n".join([*words, "", *table, "", seeds, ""])
 
 
 def _outcome(leads: pl.DataFrame, above: str, below: str) -> str:
@@ -71,9 +72,14 @@ def _outcome(leads: pl.DataFrame, above: str, below: str) -> str:
         cases: dict[str, list[str]] = {}
         for row in mine.rows(named=True):
             cases.setdefault(_algorithm(row), []).append(str(row["staleness"]))
-        each = ", ".join(f"{name} at {' and '.join(levels)}" for name, levels in cases.items())
+        each = "; ".join(f"{name} at {_listed(levels)}" for name, levels in cases.items())
         said.append(f"{word} in {len(mine)} of {len(leads)}{f' ({each})' if each else ''}")
-    return "; ".join(said)
+    return ", ".join(said)
+
+
+def _listed(words: list[str]) -> str:
+    """Such as 3, 10 and 30."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def _algorithm(row: dict) -> str:

@@ -173,3 +173,15 @@ def test_staleness_is_drawn_for_both_spans_of_every_task(stale):
     curves = figures["stacks/staleness-curves"].draw(stale)
     assert len(curves.figure.axes) == 4
     assert curves.numbers.equals(drawing.numbers)
+
+
+def test_figures_on_stale_data_say_how_many_seeds_both_arms_have(stale):
+    """At each level all that plain and delightful share; the figure of all levels, how many."""
+    lacking = (pl.col("stack") == "sb3") & (pl.col("staleness") == 10) & (pl.col("seed") > 1)
+    part = stale.filter(~(lacking & (pl.col("method") == "dg")))
+    figures = {figure.id: figure for figure in FIGURES}
+    axes = figures["stacks/staleness"].draw(part).figure.axes
+    assert [axis.get_title().partition("\n")[2] for axis in axes[:2]] == ["2 to 4 seeds", "4 seeds"]
+    axes = figures["stacks/staleness-curves"].draw(part).figure.axes
+    said = [axis.get_title().rpartition(", ")[2] for axis in axes]
+    assert said == ["4 seeds", "2 seeds", "4 seeds", "4 seeds"]

@@ -74,6 +74,15 @@ def legend_outside(axis: Any) -> None:
         axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=6)
 
 
+def legend_below(figure: Any, axis: Any) -> None:
+    """Below all panels, in a line, where they have the same names and none has room for them."""
+    handles, labels = axis.get_legend_handles_labels()
+    if handles:
+        width, height = figure.get_size_inches()
+        figure.set_size_inches(width, height + 0.25)
+        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+
+
 def ordered(methods: Iterable[str]) -> list[str]:
     """Method specs in the order in which they are drawn: last those that belong on top."""
     on_top = {name for name, method in METHODS.items() if method.on_top}

@@ -4,6 +4,7 @@ import json
 import os
 import threading
 import time
+from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
 
@@ -144,18 +145,18 @@ def test_an_actor_that_raises_is_started_again_and_if_it_goes_on_nothing_is_lost
 def test_a_batch_that_is_lost_with_its_node_is_counted_and_the_actor_goes_on(monkeypatch):
     import ray
 
-    get, said, sampled = ray.get, [], []
+    result_of, said, sampled = Future.result, [], []
 
-    def lossy(call, **options):
-        found = get(call, **options)
+    def lossy(call, *timeout):
+        found = result_of(call, *timeout)
         if isinstance(found, Sampled):
             sampled.append(found)
             if len(sampled) in (4, 8):
                 error = ray.exceptions.OwnerDiedError if len(sampled) == 8 else None
-                raise (error or ray.exceptions.ObjectLostError)(call.hex(), None, "")
+                raise (error or ray.exceptions.ObjectLostError)("00" * 28, None, "")
         return found
 
-    monkeypatch.setattr(ray, "get", lossy)
+    monkeypatch.setattr(Future, "result", lossy)
     result = train(ToyActor, ToyLearner(), SMALL, say=said.append)
     assert result.step == 20
     assert result.rejected.total() == 2

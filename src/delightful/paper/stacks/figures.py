@@ -62,10 +62,10 @@ def _draw_stale(table: pl.DataFrame) -> Drawing:
         axis.set_xticks(range(len(levels)), [str(level) for level in levels])
         axis.set(ylabel=f"{_score(mine)}, {span}")
         if index < len(tasks):
-            axis.set(title=f"{TITLES[mine['stack'][0]]} {_task(mine)}")
+            axis.set(title=f"{TITLES[mine['stack'][0]]} {_task(mine)}\n{_seeds(drawn)}")
         else:
             axis.set(xlabel="staleness")
-    style.legend(axes[0])
+    style.legend_below(figure, axes[0])
     return Drawing(figure, numbers)
 
 
@@ -81,9 +81,11 @@ def _draw_stale_curves(table: pl.DataFrame) -> Drawing:
         row[0].set_ylabel(f"{_score(mine)}, {mine['task'][0]}")
         for axis, level in zip(row, levels, strict=True):
             axis.sharey(row[0])
-            _curves(axis, mine.filter(pl.col("staleness") == level))
-            axis.set(title=f"{algorithm}, staleness {level}", xlabel="step")
-    style.legend(axes[0])
+            part = mine.filter(pl.col("staleness") == level)
+            _curves(axis, part)
+            seeds = _seeds(part.filter(pl.col("over") == "step"))
+            axis.set(title=f"{algorithm}, staleness {level}, {seeds}", xlabel="step")
+    style.legend_below(figure, axes[0])
     return Drawing(figure, numbers)
 
 
@@ -103,6 +105,14 @@ def _task(numbers: pl.DataFrame) -> str:
 
 def _score(numbers: pl.DataFrame) -> str:
     return "reward" if numbers["task"][0] == "reversal" else "return"
+
+
+def _seeds(numbers: pl.DataFrame) -> str:
+    """How many seeds were drawn, which can differ from level to level; none of a level not run."""
+    if numbers.is_empty():
+        return "not run"
+    counts = numbers["seeds"].unique().sort().to_list()
+    return f"{' to '.join(map(str, dict.fromkeys((counts[0], counts[-1]))))} seeds"
 
 
 def by(table: pl.DataFrame, *keys: str) -> pl.DataFrame:
