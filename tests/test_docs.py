@@ -3,6 +3,7 @@
 import json
 import re
 import runpy
+import subprocess
 from dataclasses import fields
 from pathlib import Path
 from types import SimpleNamespace
@@ -51,6 +52,17 @@ def test_docs_results_hold_every_claim_and_figure(tmp_path: Path) -> None:
                 for suffix in ("png", "svg", "csv"):
                     path = folder / "figures" / f"{figure.id.replace('/', '-')}.{suffix}"
                     assert path.stat().st_size > 0
+
+
+def test_stored_runs_stay_small_enough_to_clone() -> None:
+    folders = [f"docs/results/{name}" for name in ("runs", "control", "stacks")]
+    command = ["git", "ls-files", "-z", "--", *folders]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("not a clone")
+    files = [ROOT / name for name in listed.stdout.split("\0") if name]
+    assert len(files) > 1000
+    assert sum(path.stat().st_size for path in files if path.exists()) < 20e6
 
 
 def _has_runs(figure: Figure) -> bool:
