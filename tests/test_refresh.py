@@ -1,16 +1,24 @@
-"""The tables that docs/refresh makes of what `delightful bench --json` prints."""
+"""What docs/refresh writes: tables of benchmarks, how much was run, which claims a figure shows."""
 
 import copy
+import dataclasses
 import json
 import runpy
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
+import numpy as np
 import pytest
 
 from delightful.benchmarks import actor_learner, ray
+from delightful.lab.cells import Plan, Sweep
+from delightful.lab.store import Store
+from delightful.paper import EXPERIMENTS
+from delightful.paper.control.sweep import OF_FRESH, OF_REPLAYED
 
 ROOT = Path(__file__).parent.parent
+PAGES = runpy.run_path(str(ROOT / "docs" / "refresh"))
 TABLES = runpy.run_path(str(ROOT / "docs" / "refresh" / "benchmarks.py"))
 
 PART = {
@@ -89,3 +97,45 @@ def test_without_a_file_the_page_stays_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "ray").mkdir()
     (tmp_path / "ray" / "bench.json").write_text(json.dumps(RAY))
     assert measured("ray", TABLES["ray"]) == {"bench": TABLES["ray"](RAY)}
+
+
+@pytest.mark.parametrize(
+    ("number", "where", "shown"),
+    [
+        ("Figure 21a", "Appendix D.2, Figure 21a", True),
+        ("Figure 21b", "Appendix D.2, Figure 21a", False),
+        ("Figure 21a, fresh actors", "Appendix D.2, Figure 21a", False),
+        ("Figure 20", "Appendix D.1, Figure 20b", True),
+        ("Figure 2", "Appendix D.1, Figure 20b", False),
+    ],
+)
+def test_a_claim_is_below_the_figure_or_the_panel_that_it_names(
+    number: str, where: str, shown: bool
+) -> None:
+    tokens = EXPERIMENTS["tokens"]
+    figure = dataclasses.replace(tokens.figures[0], number=number)
+    assert PAGES["_shows"](tokens, figure, {"where": where}) is shown
+
+
+def test_how_much_of_control_was_run_is_what_the_store_holds(tmp_path: Path) -> None:
+    amount = PAGES["amount"]
+    with mock.patch.dict(amount.__globals__, RESULTS=tmp_path):
+        store = Store(tmp_path / "control")
+        store.prepare()
+
+        def run(sweep: Sweep, seeds: int) -> None:
+            for cell in sweep.cells(Plan("quick", seeds)):
+                if cell.config.task in ("cheetah:run", "hopper:hop"):
+                    store.write(cell, {"step": np.zeros(1), "final": np.zeros((1, 1))}, 1.0)
+
+        run(OF_FRESH.tasks, 2)
+        rows = [{"verdict": "inconclusive"}, {"verdict": "not run"}]
+        said = "on 2 of 28 tasks, for 300,000 of the paper's 10,000,000 steps, with 2 seeds"
+        assert amount(rows) == f"Control was run {said}: too few to decide much."
+        run(OF_REPLAYED.tasks, 2)
+        assert amount([*rows, {"verdict": "partly"}]) == f"Control was run {said}."
+        run(OF_REPLAYED.tasks, 3)
+        fresh, replayed = f"with fresh draws {said}", f"with replayed actions {said}"
+        assert amount(rows).startswith(
+            f"Control was run {fresh}; {replayed.replace('2 seeds', '3 seeds')}"
+        )
