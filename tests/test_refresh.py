@@ -9,6 +9,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+import polars as pl
 import pytest
 
 from delightful.benchmarks import actor_learner, ray
@@ -139,3 +140,28 @@ def test_how_much_of_control_was_run_is_what_the_store_holds(tmp_path: Path) -> 
         assert amount(rows).startswith(
             f"Control was run {fresh}; {replayed.replace('2 seeds', '3 seeds')}"
         )
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "seeds", "said"),
+    [
+        ("ririri", 7, "Shown at D = 0, 3, 30; inconclusive at D = 1, 10, 100"),
+        ("iirrrr", 7, "Shown from D = 3 on: D = 3, 10, 30, 100; inconclusive at D = 0, 1"),
+        ("nnnnnr", 7, "Shown at D = 100; not reproduced at D = 0, 1, 3, 10, 30"),
+        ("nnnnnn", 7, "Shown at no D; not reproduced at D = 0, 1, 3, 10, 30, 100"),
+        (
+            "iiriri",
+            [7, 7, 30, 7, 7, 7],
+            "Shown at D = 3 (30 seeds) and D = 30 (7 seeds); "
+            "inconclusive at D = 0, 1, 10, 100 (7 seeds)",
+        ),
+    ],
+)
+def test_a_claim_holds_from_a_delay_on_only_if_it_does_at_every_longer_one(
+    verdicts: str, seeds: int | list[int], said: str
+) -> None:
+    words = {"r": "reproduced", "i": "inconclusive", "n": "not reproduced"}
+    rows = pl.DataFrame({"delay": [0, 1, 3, 10, 30, 100], "verdict": [words[v] for v in verdicts]})
+    given = pl.Series("seeds", seeds if isinstance(seeds, list) else [seeds] * 6)
+    by_verdict = PAGES["stale_actors"].__globals__["_by_verdict"]
+    assert by_verdict(rows.with_columns(given)) == said
