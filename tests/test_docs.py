@@ -3,17 +3,21 @@
 import json
 import re
 import runpy
+import subprocess
 from dataclasses import fields
 from pathlib import Path
 from types import SimpleNamespace
 
+import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 import delightful as dg
 from delightful.lab.cells import Plan
+from delightful.lab.decisions import decide_all
 from delightful.lab.drawing import draw
 from delightful.lab.errors import LabError
-from delightful.lab.experiment import Figure
+from delightful.lab.experiment import Experiment, Figure
 from delightful.lab.selection import plan_for, usable
 from delightful.lab.store import Store
 from delightful.paper import EXPERIMENTS
@@ -33,24 +37,78 @@ def test_pages_hold_the_results_as_produced() -> None:
 
 def test_docs_results_hold_every_claim_and_figure(tmp_path: Path) -> None:
     for experiment in EXPERIMENTS.values():
-        folder = RESULTS / "control" if experiment.name == "control" else RESULTS
+        folder = _published(experiment)
         rows = json.loads((folder / "claims.json").read_text("utf-8"))
         decided = {row["id"] for row in rows if row["id"].startswith(f"{experiment.name}/")}
         assert decided == {claim.id for claim in experiment.claims}
         for figure in (f for f in experiment.figures if not f.panel):
-            kept = RESULTS / experiment.name
             if experiment.name in ("tokens", "frictions") and not _has_runs(figure):
                 name = f"{figure.id.replace('/', '-')}.png"
                 assert not (folder / "figures" / name).exists()  # of other runs
                 continue
-            if (
-                figure.sweep is None
-                or not figure.sweep.in_part
-                or _is_drawn(figure, kept, folder / "figures", tmp_path)
-            ):
+            in_part = figure.sweep is not None and figure.sweep.in_part
+            if in_part and (drawn := _drawn(figure, experiment, tmp_path)):
+                published = (folder / "figures" / drawn.name).read_bytes()
+                assert published == drawn.read_bytes(), figure.id
+            if not in_part or drawn:
                 for suffix in ("png", "svg", "csv"):
                     path = folder / "figures" / f"{figure.id.replace('/', '-')}.{suffix}"
                     assert path.stat().st_size > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_the_stored_runs_give_the_published_verdicts_and_figures(name: str, tmp_path: Path) -> None:
+    experiment = EXPERIMENTS[name]
+    rows = json.loads((_published(experiment) / "claims.json").read_text("utf-8"))
+    published = {
+        (row["id"], row["reading"]): (row["verdict"], row["text"], row["seeds"])
+        for row in rows
+        if row["id"].startswith(f"{name}/")
+    }
+    found = {
+        (d.claim.id, str(d.reading)): (d.verdict, d.text, d.seeds)
+        for d in decide_all(experiment.claims, _runs(experiment), Plan())
+    }
+    assert found == published
+    for figure in (f for f in experiment.figures if not f.panel):
+        if drawn := _drawn(figure, experiment, tmp_path):
+            kept = _published(experiment) / "figures" / drawn.name
+            assert kept.exists(), figure.id
+            tables = [pl.read_csv(path, infer_schema_length=None) for path in (drawn, kept)]
+            assert_frame_equal(*tables)
+
+
+def _published(experiment: Experiment) -> Path:
+    """Where the claims and figures of an experiment are."""
+    return RESULTS / "control" if experiment.name == "control" else RESULTS
+
+
+def _runs(experiment: Experiment) -> Store:
+    """The runs that an experiment's claims and figures rest on."""
+    own = experiment.name in ("control", "stacks")
+    return Store(RESULTS / (experiment.name if own else "runs"))
+
+
+def _drawn(figure: Figure, experiment: Experiment, scratch: Path) -> Path | None:
+    """The numbers of a figure of the runs that are kept; None if these are not enough."""
+    store = _runs(experiment)
+    plan = plan_for(figure.sweep, store, Plan(), None)
+    try:
+        return draw(figure, store, plan, scratch, Plan()).files["csv"]
+    except LabError:
+        return None
+
+
+def test_stored_runs_stay_small_enough_to_clone() -> None:
+    folders = [f"docs/results/{name}" for name in ("runs", "control", "stacks")]
+    command = ["git", "ls-files", "-z", "--", *folders]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("not a clone")
+    files = [ROOT / name for name in listed.stdout.split("\0") if name]
+    assert len(files) > 1000
+    assert sum(path.stat().st_size for path in files if path.exists()) < 20e6
 
 
 def _has_runs(figure: Figure) -> bool:
@@ -59,18 +117,6 @@ def _has_runs(figure: Figure) -> bool:
         return True
     store = Store(RESULTS / "runs")
     return bool(usable(figure.sweep, plan_for(figure.sweep, store, Plan(), None), store))
-
-
-def _is_drawn(figure: Figure, runs: Path, figures: Path, scratch: Path) -> bool:
-    """Whether the runs that are kept are enough for a figure; it is then as is kept."""
-    try:
-        store = Store(runs)
-        drawn = draw(figure, store, plan_for(figure.sweep, store, Plan(), None), scratch)
-    except LabError:
-        return False
-    kept = figures / drawn.files["csv"].name
-    assert kept.read_bytes() == drawn.files["csv"].read_bytes()
-    return True
 
 
 def test_the_age_that_stands_for_the_paper_is_nearest_to_the_measured_staleness() -> None:

@@ -1,17 +1,25 @@
-"""The tables that docs/refresh makes of what `delightful bench --json` prints."""
+"""What docs/refresh writes: tables of benchmarks, how much was run, which claims a figure shows."""
 
 import copy
+import dataclasses
 import json
 import runpy
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
+import numpy as np
 import polars as pl
 import pytest
 
 from delightful.benchmarks import actor_learner, ray
+from delightful.lab.cells import Plan, Sweep
+from delightful.lab.store import Store
+from delightful.paper import EXPERIMENTS
+from delightful.paper.control.sweep import OF_FRESH, OF_REPLAYED
 
 ROOT = Path(__file__).parent.parent
+PAGES = runpy.run_path(str(ROOT / "docs" / "refresh"))
 TABLES = runpy.run_path(str(ROOT / "docs" / "refresh" / "benchmarks.py"))
 
 PART = {
@@ -57,10 +65,11 @@ def test_a_line_for_each_number_of_actors_and_size_of_batches() -> None:
     assert "72" in actor_learner.describe(SYSTEM)  # the command prints what has this form
     default = {"steps_per_second": 25.0, "idle_fraction": 0.57}
     lines = TABLES["actor_learner"](json.loads(json.dumps(SYSTEM)), default).splitlines()
+    row = "| {} | 1 | 7,008 | 9,700 | {} | 1.2 + 0.4 | 1.27 |"
     assert lines[2:5] == [
-        "| 1 | 10 prompts | 1 | 7,008 | 9,700 | 0.72 [0.70, 0.79] | 19% | 20% | 1.2 + 0.4 | 1.27 |",
-        "| 10 | 10 prompts | 1 | 7,008 | 9,700 | 0.72 [0.70, 0.79] | 19% | 20% | 1.2 + 0.4 | 1.27 |",
-        "| 10 | 1 prompt | 1 | 7,008 | 9,700 | 0.93 [0.91, 0.95] | 19% | 2% | 1.2 + 0.4 | 1.27 |",
+        row.format("1 | 10 prompts", "0.72 [0.70, 0.79] | 19% | 20%"),
+        row.format("10 | 10 prompts", "0.72 [0.70, 0.79] | 19% | 20%"),
+        row.format("10 | 1 prompt", "0.93 [0.91, 0.95] | 19% | 2%"),
     ]
     assert lines[0].count("|") == lines[1].count("|") == lines[2].count("|")
     assert "the in-process trainer has 1 thread." in lines[6]
@@ -110,3 +119,70 @@ def test_outcomes_on_stale_data_are_counted_and_named(monkeypatch: pytest.Monkey
         "ahead in 0 of 4, behind in 3 of 4 (torchrl A2C at 3 and 30; Stable-Baselines3 A2C at 30), "
         "undecided in 1 of 4 (torchrl A2C at 10)"
     )
+
+
+@pytest.mark.parametrize(
+    ("number", "where", "shown"),
+    [
+        ("Figure 21a", "Appendix D.2, Figure 21a", True),
+        ("Figure 21b", "Appendix D.2, Figure 21a", False),
+        ("Figure 21a, fresh actors", "Appendix D.2, Figure 21a", False),
+        ("Figure 20", "Appendix D.1, Figure 20b", True),
+        ("Figure 2", "Appendix D.1, Figure 20b", False),
+    ],
+)
+def test_a_claim_is_below_the_figure_or_the_panel_that_it_names(
+    number: str, where: str, shown: bool
+) -> None:
+    tokens = EXPERIMENTS["tokens"]
+    figure = dataclasses.replace(tokens.figures[0], number=number)
+    assert PAGES["_shows"](tokens, figure, {"where": where}) is shown
+
+
+def test_how_much_of_control_was_run_is_what_the_store_holds(tmp_path: Path) -> None:
+    amount = PAGES["amount"]
+    with mock.patch.dict(amount.__globals__, RESULTS=tmp_path):
+        store = Store(tmp_path / "control")
+        store.prepare()
+
+        def run(sweep: Sweep, seeds: int) -> None:
+            for cell in sweep.cells(Plan("quick", seeds)):
+                if cell.config.task in ("cheetah:run", "hopper:hop"):
+                    store.write(cell, {"step": np.zeros(1), "final": np.zeros((1, 1))}, 1.0)
+
+        run(OF_FRESH.tasks, 2)
+        rows = [{"verdict": "inconclusive"}, {"verdict": "not run"}]
+        said = "on 2 of 28 tasks, for 300,000 of the paper's 10,000,000 steps, with 2 seeds"
+        assert amount(rows) == f"Control was run {said}: too few to decide much."
+        run(OF_REPLAYED.tasks, 2)
+        assert amount([*rows, {"verdict": "partly"}]) == f"Control was run {said}."
+        run(OF_REPLAYED.tasks, 3)
+        fresh, replayed = f"with fresh draws {said}", f"with replayed actions {said}"
+        assert amount(rows).startswith(
+            f"Control was run {fresh}; {replayed.replace('2 seeds', '3 seeds')}"
+        )
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "seeds", "said"),
+    [
+        ("ririri", 7, "Shown at D = 0, 3, 30; inconclusive at D = 1, 10, 100"),
+        ("iirrrr", 7, "Shown from D = 3 on: D = 3, 10, 30, 100; inconclusive at D = 0, 1"),
+        ("nnnnnr", 7, "Shown at D = 100; not reproduced at D = 0, 1, 3, 10, 30"),
+        ("nnnnnn", 7, "Shown at no D; not reproduced at D = 0, 1, 3, 10, 30, 100"),
+        (
+            "iiriri",
+            [7, 7, 30, 7, 7, 7],
+            "Shown at D = 3 (30 seeds) and D = 30 (7 seeds); "
+            "inconclusive at D = 0, 1, 10, 100 (7 seeds)",
+        ),
+    ],
+)
+def test_a_claim_holds_from_a_delay_on_only_if_it_does_at_every_longer_one(
+    verdicts: str, seeds: int | list[int], said: str
+) -> None:
+    words = {"r": "reproduced", "i": "inconclusive", "n": "not reproduced"}
+    rows = pl.DataFrame({"delay": [0, 1, 3, 10, 30, 100], "verdict": [words[v] for v in verdicts]})
+    given = pl.Series("seeds", seeds if isinstance(seeds, list) else [seeds] * 6)
+    by_verdict = PAGES["stale_actors"].__globals__["_by_verdict"]
+    assert by_verdict(rows.with_columns(given)) == said

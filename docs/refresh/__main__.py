@@ -11,21 +11,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 import benchmarks
-from control import control, inversion
+from control import amount, control, inversion
 from frameworks import stacks, staleness
 from friction_errors import errors
 from results import RESULTS, ROOT
 from token_reversal import author, learning_rates, stale_actors
 
-from delightful.agents.control.config import ControlConfig
-from delightful.agents.control.tasks import BENCHMARKING
 from delightful.lab.cells import Plan
 from delightful.lab.experiment import Experiment, Figure
 from delightful.lab.selection import plan_for, runs_shown
 from delightful.lab.store import Store
 from delightful.lab.verdicts import VERDICTS
 from delightful.paper import EXPERIMENTS
-from delightful.paper.control.sweep import QUICK_STEPS, QUICK_TASKS
 
 
 def counts(rows: list[dict]) -> str:
@@ -40,10 +37,7 @@ def counts(rows: list[dict]) -> str:
         words = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(*seeds) or "exact"
         title = f"[{experiment.title}](docs/paper/{experiment.name}.md)"
         lines.append(f"| {title} | {' | '.join(map(str, found))} | {words} |")
-    tasks = f"{len(QUICK_TASKS)} of {len(BENCHMARKING)} tasks"
-    steps = f"{QUICK_STEPS:,} of the paper's {ControlConfig().steps:,} steps"
-    lines += ["", f"Control was run on {tasks}, for {steps}, with 2 seeds: too few to decide much."]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, "", amount(_of(EXPERIMENTS["control"], rows))]) + "\n"
 
 
 def _of(experiment: Experiment, rows: list[dict]) -> list[dict]:
@@ -92,9 +86,9 @@ def _runs(experiment: Experiment, figure: Figure) -> str:
 
 def _shows(experiment: Experiment, figure: Figure, row: dict) -> bool:
     """Whether a claim is about a figure: it names it, or names none and rests on the same sweep."""
-    named = re.search(r"Figure (\d+)", row["where"])
-    if named:
-        return figure.number == f"Figure {named[1]}"
+    named = re.search(r"Figure (\d+)[a-z]?", row["where"])
+    if named:  # Figure 20a is a panel of Figure 20, and Figure 21a a figure here
+        return figure.number in (named[0], f"Figure {named[1]}")
     (claim,) = (claim for claim in experiment.claims if claim.id == row["id"])
     return claim.sweep is not None and claim.sweep is figure.sweep
 

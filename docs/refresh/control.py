@@ -1,8 +1,18 @@
 """Control's page: returns beside public scores, and how often the gate was inverted."""
 
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
 import polars as pl
 from results import RESULTS, interval
 
+from delightful.agents.control.config import ControlConfig
+from delightful.agents.control.tasks import BENCHMARKING
+from delightful.lab.cells import Cell, Plan
+from delightful.lab.config import Config
+from delightful.lab.selection import plan_for, usable
+from delightful.lab.store import Store
+from delightful.paper.control.sweep import READINGS
 from delightful.registry import METHODS
 
 NEAR = 0.9
@@ -17,6 +27,38 @@ PUBLIC_MPO = {
     "walker:run": 568,
     "walker:walk": 940,
 }
+
+
+def amount(rows: Sequence[dict]) -> str:
+    """How much of control was run, in a sentence; its claims say whether that decides any."""
+    store, ran = Store(RESULTS / "control"), dict[str, str]()
+    for sweep in (reading.tasks for reading in READINGS):
+        if cells := usable(sweep, plan_for(sweep, store, Plan(), None), store):
+            ran[sweep.reading] = _amount(cells)
+    texts = list(dict.fromkeys(ran.values()))
+    if len(texts) > 1:
+        texts = [f"with {reading} {text}" for reading, text in ran.items()]
+    decided = any(row["verdict"] not in ("inconclusive", "not run") for row in rows)
+    return f"Control was run {'; '.join(texts)}{'' if decided else ': too few to decide much'}."
+
+
+def _amount(cells: Sequence[Cell]) -> str:
+    """The tasks, steps and seeds of some cells."""
+    seeds: Counter[Config] = Counter()
+    for cell in cells:
+        seeds[cell.config] += cell.seeds
+    tasks = len({cell.config.task for cell in cells})
+    steps, most = _range(config.steps for config in seeds), ControlConfig().steps
+    return (
+        f"on {tasks} of {len(BENCHMARKING)} tasks, for {steps} of the paper's {most:,} steps, "
+        f"with {_range(seeds.values())} seeds"
+    )
+
+
+def _range(numbers: Iterable[int]) -> str:
+    """Such as 2, or 2 to 3."""
+    found = sorted(set(numbers))
+    return f"{found[0]:,} to {found[-1]:,}" if len(found) > 1 else f"{found[0]:,}"
 
 
 def control() -> str:

@@ -3,10 +3,17 @@
 import polars as pl
 from results import RESULTS
 
+from delightful.lab.cells import Plan, Sweep
 from delightful.lab.plotting import label
+from delightful.lab.selection import plan_for, table_of
+from delightful.lab.store import Store
+from delightful.lab.tables import varying
+from delightful.paper.frictions.runs import at_best_rates, final_errors, multiples
+from delightful.paper.frictions.sweep import ALL, MNIST_SWEEP, TOKENS_SWEEP
 from delightful.registry import METHODS
 
 TASKS = {"tokens": "Token Reversal", "mnist": "MNIST"}
+SWEEPS = {"tokens": TOKENS_SWEEP, "mnist": MNIST_SWEEP}
 NAMES = {
     "delay": "actors up to {:g} updates old",
     "bugs": "{:.0%} bugs",
@@ -14,6 +21,7 @@ NAMES = {
     "discovery": "{:.0%} rare discoveries",
     "all": "all four at once",
 }
+KEY = ("method", "learning_rate")
 
 
 def errors() -> list[str]:
@@ -31,7 +39,37 @@ def errors() -> list[str]:
             strongest = mine["strength"].max()
             at = mine.filter(pl.col("strength") == strongest)
             lines.append(_row(TASKS[task], words.format(strongest), at, methods))
-    return [*lines, "", f"Means over {tables['tokens']['seeds'].min()} seeds; lowest in bold.", ""]
+    said = f"Means over {tables['tokens']['seeds'].min()} seeds; lowest in bold. {_edges()}"
+    return [*lines, "", said, ""]
+
+
+def _edges() -> str:
+    """How many of the errors are at the smallest of the learning rates that were run."""
+    said = []
+    for task, sweep in SWEEPS.items():
+        smallest, best = _rates(sweep)
+        few = sum(rate == smallest for rate in best)
+        said.append(f"on {TASKS[task]} {few} of {len(best)} ({smallest:g})")
+    return (
+        f"At the smallest learning rate that was run are {' and '.join(said)}: at that edge of the "
+        "grid, a still smaller one may be better, for the baselines too."
+    )
+
+
+def _rates(sweep: Sweep) -> tuple[float, list[float]]:
+    """The smallest learning rate, and the one of each error in the table."""
+    store = Store(RESULTS / "runs")
+    table = table_of(sweep, plan_for(sweep, store, Plan(), None), store)
+    assert table is not None  # the figure was drawn of it
+    finals = final_errors(table)
+    found = {}
+    for friction in NAMES:
+        rows = multiples(finals) if friction == ALL else varying(finals, friction)
+        best = at_best_rates(rows, "final", friction)
+        for name, strength in (("none", 0), (friction, best[friction].max())):
+            at = best.filter(pl.col(friction) == strength)
+            found |= {(name, method): rate for method, rate in at.select(*KEY).unique().rows()}
+    return finals["learning_rate"].min(), list(found.values())
 
 
 def _row(task: str, friction: str, at: pl.DataFrame, methods: list[str]) -> str:

@@ -11,8 +11,9 @@ from delightful.lab.plotting import label
 from delightful.lab.selection import plan_for, table_of
 from delightful.lab.store import Store
 from delightful.paper.tokens.figures.author import REGRETS
+from delightful.paper.tokens.figures.staleness import at_best_rates
 from delightful.paper.tokens.runs import ends
-from delightful.paper.tokens.sweep import AUTHORS, WITH_FRESH, WITH_STALE
+from delightful.paper.tokens.sweep import AUTHORS, STALENESS, WITH_FRESH, WITH_STALE
 
 COLUMNS = ("method", "mean", "seeds")
 STUCK = 0.1  # error at the end of a run that has not learned the task
@@ -33,8 +34,10 @@ def stale_actors() -> str:
         lines.append(f"| {delay:.0f} {plural} old | {' | '.join(shown)} |")
     lines += [
         "",
-        "In brackets: seeds. By 95% intervals of the difference, on seeds that both have, one look "
-        "and one comparison each (claims share their 5% among looks and cases, and decide less):",
+        f"In brackets: seeds. {_other_rates()}",
+        "",
+        "By 95% intervals of the difference, on seeds that both have, one look and one comparison "
+        "each (claims share their 5% among looks and cases, and decide less):",
         "",
     ]
     lines += [f"- {_from_delay_on(spec, leads)}" for spec in methods if spec != "dg"]
@@ -61,28 +64,55 @@ def _from_delay_on(spec: str, leads: pl.DataFrame) -> str:
     return f"**DG against {_brief(spec)}**: {'; '.join(said) or 'fewer than 4 seeds'}."
 
 
+def _other_rates() -> str:
+    """With how many seeds the learning rates were run that the table does not show."""
+    store = Store(RESULTS / "runs")
+    table = table_of(STALENESS, plan_for(STALENESS, store, Plan(), None), store)
+    assert table is not None  # the figure was drawn of it
+    key = ["method", "delay", "learning_rate"]
+    runs = table.group_by(key).agg(seeds=pl.col("seed").n_unique())
+    shown = at_best_rates(table).select(key).unique()
+    seeds = runs.join(shown, on=key, how="semi")["seeds"]
+    others = runs.join(shown, on=key, how="anti")["seeds"]
+    fewest, least = others.min(), seeds.min()
+    few = others.filter(others == fewest).len()
+    return (
+        f"Each number is at the learning rate with the lowest mean, and has {least} seeds or more; "
+        f"of the {others.len()} other rates, {few} were run with {fewest} seeds only."
+    )
+
+
 def _turning() -> list[str]:
-    """From which delay on each claim holds, that tokens/staleness can decide."""
+    """At which delays each claim holds, that tokens/staleness can decide."""
     rows = pl.read_csv(RESULTS / "figures" / "tokens-claims-by-age.csv")
     lines = ["Claims of Section 5 by the age of the actors, as far as these runs decide them:", ""]
     for (_, sentence), mine in rows.group_by("claim", "sentence", maintain_order=True):
-        by_verdict: dict[str, list[str]] = {}
-        for delay, verdict in mine.sort("delay").select("delay", "verdict").rows():
-            by_verdict.setdefault(verdict, []).append(str(delay))
-        said = [f"{verdict} at D = {', '.join(at)}" for verdict, at in by_verdict.items()]
-        found = "; ".join(said).capitalize().replace("d =", "D =")
-        lines.append(f"- {sentence} {found}; {_from_on(mine.sort('delay'))}.")
+        lines.append(f"- {sentence} {_by_verdict(mine.sort('delay'))}.")
     return lines
 
 
-def _from_on(mine: pl.DataFrame) -> str:
-    """From which delay on a claim is reproduced, in words."""
-    held = mine.filter(pl.col("verdict") == "reproduced")["delay"]
-    if held.is_empty():
-        return "shown at no D"
-    later = mine.filter(pl.col("delay") > held[0], pl.col("verdict") != "reproduced")["delay"]
-    but = f", but not at D = {', '.join(map(str, later))}" if len(later) else ""
-    return f"shown from D = {held[0]} on{but}"
+def _by_verdict(mine: pl.DataFrame) -> str:
+    """At which delays a claim is shown, and what it is at the others."""
+    held = pl.col("verdict") == "reproduced"
+    found, others = mine.filter(held), mine.filter(~held)
+    if found.is_empty():
+        said = ["shown at no D"]
+    elif others.filter(pl.col("delay") > found["delay"].min()).is_empty() and found.height > 1:
+        said = [f"shown from D = {found['delay'].min()} on: {_at(found, mine)}"]
+    else:
+        said = [f"shown at {_at(found, mine)}"]
+    for (verdict,), some in others.group_by("verdict", maintain_order=True):
+        said.append(f"{verdict} at {_at(some, mine)}")
+    return "; ".join([f"S{said[0][1:]}", *said[1:]])
+
+
+def _at(some: pl.DataFrame, every: pl.DataFrame) -> str:
+    """Some delays of a claim; with their seeds, where these differ between its delays."""
+    parts = []
+    for (seeds,), same in some.group_by("seeds", maintain_order=True):
+        number = f" ({seeds} seeds)" if every["seeds"].n_unique() > 1 else ""
+        parts.append(f"D = {', '.join(map(str, same['delay']))}{number}")
+    return " and ".join(parts)
 
 
 def learning_rates() -> str:

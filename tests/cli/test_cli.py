@@ -193,6 +193,7 @@ DAMAGED = [
     "claims bandit/gap-vanishes",
     "claims bandit/gap-vanishes --json",
     "report bandit",
+    "export bandit/alignment --out x.csv",
 ]
 
 
@@ -202,9 +203,11 @@ def test_a_damaged_file_is_named_once_by_every_command_that_meets_it(
 ) -> None:
     damaged = _spoiled(store, tmp_path)
     done = delightful(*command.split(), "--store", tmp_path / "dam")
-    assert done.returncode == 0
+    refuses = command.startswith("export")  # a table cannot say what it lacks
+    assert done.returncode == 2 * refuses
+    assert not (tmp_path / "here" / "x.csv").exists()
     (line,) = (line for line in done.stderr.splitlines() if "is damaged" in line)
-    assert line.startswith(f"{damaged} is damaged; ")
+    assert line.startswith(f"{'delightful: ' * refuses}{damaged} is damaged; ")
     if "--dry-run" not in command:
         again = f"delightful run bandit/alignment --scale smoke --store {tmp_path / 'dam'}"
         assert line.endswith(f"; `{again}` runs it again.")
@@ -214,11 +217,28 @@ def test_a_damaged_file_is_named_once_by_every_command_that_meets_it(
 
 
 def _spoiled(store: Path, folder: Path) -> Path:
-    """A file that was damaged, in a copy of a store."""
+    """A file with one byte that was flipped, in a copy of a store."""
     shutil.copytree(store / "cells", folder / "dam" / "cells")
     damaged = sorted((folder / "dam" / "cells").glob("*.parquet"))[0]
-    damaged.write_bytes(b"spoiled")
+    content = bytearray(damaged.read_bytes())
+    content[len(content) // 2] ^= 1
+    damaged.write_bytes(content)
     return damaged
+
+
+@pytest.mark.parametrize("name", ["", "bandit/alignment"])
+def test_the_list_names_a_damaged_file(
+    delightful: Any, as_json: Callable[[str], Any], store: Path, tmp_path: Path, name: str
+) -> None:
+    damaged, folder = _spoiled(store, tmp_path), tmp_path / "dam"
+    said = f"smoke 23/24 ({damaged} is damaged; `delightful run bandit/alignment --scale smoke "
+    listed = ("list", *name.split(), "--store", folder)
+    done = delightful(*listed, env={"COLUMNS": "2000"})
+    assert (done.returncode, done.stdout.count(said)) == (0, 1)
+    found = as_json(delightful(*listed, "--json").stdout)
+    runs = next(f["cells done"] for f in found if "program" in f) if name else found["runs"]
+    (row,) = (run for run in runs if "damaged" in run)
+    assert (row["done"], row["damaged"].partition(";")[0]) == (23, f"{damaged} is damaged")
 
 
 def test_the_doctor_reads_every_file_of_the_store(

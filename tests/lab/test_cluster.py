@@ -45,7 +45,61 @@ def test_starting_ray_silences_warnings_of_a_fork_alone() -> None:
             xla_bridge._at_fork()
 
 
+class InitialisedError(Exception):
+    """Raised by a `ray.init` that is none, with the address that it was given."""
+
+
+@pytest.fixture
+def fake_init(monkeypatch: pytest.MonkeyPatch) -> None:
+    def init(address: str, **_: object) -> None:
+        raise InitialisedError(address)
+
+    monkeypatch.setattr(cluster.imported(), "init", init)
+    monkeypatch.setattr(cluster, "_check_answer", lambda _: None)
+
+
+@pytest.mark.parametrize(
+    ("option", "variable", "expected"),
+    [
+        (None, "10.0.0.1:6379", "10.0.0.1:6379"),
+        ("10.0.0.2:6379", "10.0.0.1:6379", "10.0.0.2:6379"),
+        ("local", "10.0.0.1:6379", "local"),
+        (None, "", "local"),
+    ],
+)
+@pytest.mark.usefixtures("fake_init")
+def test_a_run_connects_to_its_option_else_to_the_environments_ray(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    option: str | None,
+    variable: str,
+    expected: str,
+) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", variable)
+    command = f"run bandit/alignment --scale smoke --store {tmp_path} --ray"
+    assert main([*command.split(), *(["--ray-address", option] if option else [])]) == 2
+    assert f"Ray at {expected} cannot be used: {expected}." in capsys.readouterr().err
+
+
 # What is refused
+
+
+def test_auto_without_a_cluster_is_one_sentence_of_ours(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def init(*_: object, **__: object) -> None:
+        raise ConnectionError(
+            "Could not find any running Ray instance. Please specify the one to connect to by "
+            "setting `--address` flag or `RAY_ADDRESS` environment variable."
+        )
+
+    monkeypatch.setattr(cluster.imported(), "init", init)
+    command = f"run bandit/alignment --scale smoke --store {tmp_path} --ray --ray-address auto"
+    assert main(command.split()) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("delightful: no Ray cluster runs on this machine: give --ray-address")
+    assert error.count("\n") == 1
 
 
 def test_what_a_node_lacks_is_one_sentence() -> None:

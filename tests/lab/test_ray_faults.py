@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -39,6 +39,7 @@ pytestmark = [
 SMALL = {"object_store_memory": 80 * 2**20}
 NODE = {"num_cpus": 1, **SMALL}
 KILLS = 20
+LEAST_RETRIES = 5  # so many kills at least must cost a cell
 RUN = ("run", "bandit/alignment", "--scale", "paper", "--seeds", "400", "--ray", "--workers", "2")
 CELLS = 24
 
@@ -68,9 +69,39 @@ def data(store: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in (store / "cells").glob("*.parquet")}
 
 
+def entries(store: Path) -> dict[str, Any]:
+    """Every entry, but for the time that it took and the seal over it."""
+    found = {path.name: json.loads(path.read_bytes()) for path in (store / "cells").glob("*.json")}
+    return {n: {k: e[k] for k in e if k not in ("seconds", "seal")} for n, e in found.items()}
+
+
 def events(store: Path, kind: str) -> list[dict[str, Any]]:
     lines = (store / "events.jsonl").read_text().splitlines()
     return [event for event in map(json.loads, lines) if event["event"] == kind]
+
+
+def computing(node: Any) -> bool:
+    """Whether a worker of a node has a cell: Ray gives it the name of its task as its title."""
+    for pid in processes(node):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            title = Path(f"/proc/{pid}/cmdline").read_bytes()
+            if title.startswith(b"ray::") and not title.startswith(b"ray::IDLE"):
+                return True
+    return False
+
+
+def processes(node: Any) -> list[int]:
+    """Of a node: Ray's own, and below it the workers."""
+    (raylet,) = node.all_processes["raylet"]
+    return [raylet.process.pid, *descendants(raylet.process.pid)]
+
+
+def lose(cluster: Any, node: Any) -> None:
+    """Kill a node as if its machine lost power: workers that outlive it would end their cell."""
+    for pid in processes(node):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    cluster.remove_node(node, allow_graceful=False)
 
 
 @contextmanager
@@ -90,13 +121,19 @@ def test_nodes_killed_at_random_leave_the_bytes_of_a_serial_run(
     with RayRunner(cluster.address) as runner:
         runner.prepare(cells)
         with running(cells, store, runner) as ran:
-            for _ in range(KILLS):
+            for kill in range(KILLS):
                 time.sleep(moments.uniform(0, 1))
+                if kill % 4:  # else any node, such as one that is about to start
+                    wait_for(lambda: ran.done() or any(map(computing, nodes)))
                 assert not ran.done(), "the cells ended before the nodes"
-                cluster.remove_node(nodes.pop(moments.randrange(3)), allow_graceful=False)
+                victims = [node for node in nodes if kill % 4 and computing(node)] or nodes
+                victim = moments.choice(victims)
+                lose(cluster, victim)
+                nodes.remove(victim)
                 nodes.append(cluster.add_node(**NODE, wait=False))
             assert ran.result(400) == len(cells)
-        assert runner.retries > 0
+        print(f"{KILLS} kills, {runner.retries} retries")
+        assert runner.retries >= LEAST_RETRIES
     assert len(events(store.path, "retry")) == runner.retries
     stored = [event["id"] for event in events(store.path, "cell")]
     assert sorted(stored) == sorted(one.id for one in cells)
@@ -104,6 +141,7 @@ def test_nodes_killed_at_random_leave_the_bytes_of_a_serial_run(
         serial.prepare()
         assert len(list(run_here(cells, serial))) == len(cells)
     assert data(store.path) == data(serial.path)
+    assert entries(store.path) == entries(serial.path)
 
 
 def test_a_node_with_another_version_that_joins_is_named(cluster: Any, tmp_path: Path) -> None:

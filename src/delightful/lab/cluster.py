@@ -156,6 +156,12 @@ def _initialise(address: str, options: dict[str, Any]) -> None:
         with starting_ray():
             imported().init(address, log_to_driver=False, logging_level=logging.CRITICAL, **options)
     except Exception as error:  # Ray raises its bases too, for a slow start say
+        # Its words advise a flag that is not ours.
+        if address == "auto" and isinstance(error, ConnectionError):
+            raise LabError(
+                "no Ray cluster runs on this machine: give --ray-address HOST:PORT, start one "
+                "with `ray start --head`, or give no address for a local Ray."
+            ) from None
         reason = " ".join(str(error).split()).rstrip(".")
         raise LabError(f"Ray at {address} cannot be used: {reason}.") from None
 
