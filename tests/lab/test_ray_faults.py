@@ -6,6 +6,7 @@ Whatever happens, the store ends byte for byte as that of a run in one process.
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -85,7 +86,7 @@ def computing(node: Any) -> bool:
     for pid in processes(node):
         with suppress(FileNotFoundError, ProcessLookupError):
             title = Path(f"/proc/{pid}/cmdline").read_bytes()
-            if title.startswith(b"ray::") and not title.startswith(b"ray::IDLE"):
+            if re.match(rb"ray::.*\bwork\b", title):  # not one of Ray's agents, nor idle
                 return True
     return False
 
