@@ -38,7 +38,7 @@ def tasks(config: TokensConfig) -> dict[str, Callable[[], object]]:
 
 def measure(
     config: TokensConfig | None = None,
-    steps: int = 1000,
+    steps: int = 500,
     rounds: int = 6,
     actors: tuple[int, ...] = ACTORS,
 ) -> dict[str, Any]:
