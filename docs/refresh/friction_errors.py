@@ -49,10 +49,10 @@ def _edges() -> str:
     for task, sweep in SWEEPS.items():
         smallest, best = _rates(sweep)
         few = sum(rate == smallest for rate in best)
-        said.append(f"on {TASKS[task]} {few} of {len(best)} ({smallest:g})")
+        said.append(f"for {few} of {len(best)} numbers on {TASKS[task]} ({smallest:g})")
     return (
-        f"At the smallest learning rate that was run are {' and '.join(said)}: at that edge of the "
-        "grid, a still smaller one may be better, for the baselines too."
+        f"The best learning rate is the smallest that was run {' and '.join(said)}; there an even "
+        "smaller one may be better, for the baselines too."
     )
 
 
