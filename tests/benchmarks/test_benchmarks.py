@@ -35,7 +35,7 @@ def test_the_ratio_of_two_sleeps_is_that_of_their_lengths() -> None:
 
 @pytest.mark.slow
 def test_bench_estimator_measures_both_libraries() -> None:
-    figures = estimator.measure(step_rounds=3, loss_rounds=3)
+    figures = estimator.measure(step_rounds=6, loss_rounds=6)
     for part in ("step", "loss", "log_prob"):
         for name in ("torch", "jax"):
             low, high = figures[f"{part}_ratio_{name}_interval"]
@@ -46,7 +46,7 @@ def test_bench_estimator_measures_both_libraries() -> None:
 
 @pytest.mark.slow
 def test_bench_mnist_measures_the_whole_machine_and_pytorch() -> None:
-    figures = mnist.measure(steps=40, rounds=2)
+    figures = mnist.measure(steps=40, rounds=6)
     assert figures["seed_steps_per_second"] > 0
     assert 0 < figures["fraction_of_matmul_peak"] < 1
     for name in mnist.GOALS:
@@ -100,7 +100,7 @@ def test_bench_tokens_measures_the_whole_machine_pytorch_and_growth(
     monkeypatch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")  # halves the time to compile
     figures = tokens.measure(
         steps=1,  # as many as growth has here: one program less to compile
-        rounds=2,
+        rounds=6,
         author=SMALL,
         paper=SMALL,
         growth={"length": (2, 3), "width": (16,)},
@@ -193,7 +193,7 @@ def test_a_product_alone_is_timed() -> None:
 def test_bench_actor_learner_measures_it_beside_the_in_process_trainer() -> None:
     pytest.importorskip("ray")
     small = TokensConfig(length=3, width=8, layers=1, heads=1, feedforward=8)
-    figures = actor_learner.measure(small, steps=20, rounds=6, actors=(2,))
+    figures = actor_learner.measure(small, steps=20, rounds=2, actors=(2,))
     found = figures["actors"]["2"]
     assert found["prompts_per_batch"] == 10
     assert found["shared_steps"]["prompts_per_batch"] == 5
