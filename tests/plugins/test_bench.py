@@ -7,7 +7,7 @@ def test_bench_plugins_measures_what_is_installed():
     present = {sweep.name.partition("/")[2] for sweep in plugins.FRESH if not sweep.missing}
     if not present:
         pytest.skip("no framework is installed")
-    figures = plugins.measure(rounds=2)
+    figures = plugins.measure(rounds=6)
     assert {
         name.removeprefix("step_seconds_") for name in figures if "step_seconds" in name
     } == present
