@@ -8,6 +8,7 @@ from delightful.cli import options
 from delightful.cli.main import main
 from delightful.lab.cells import Plan
 from delightful.lab.errors import LabError
+from delightful.lab.experiment import Reading
 from delightful.lab.runners import run_here
 from delightful.lab.store import Store
 from delightful.paper import EXPERIMENTS
@@ -50,3 +51,22 @@ def test_what_has_been_run_needs_nothing(tmp_path, capsys):
     list(run_here(ALIGNMENT.cells(PLAN), store))
     assert options.runnable([NEEDY], PLAN, store, [NEEDY.name]) == NEEDY.cells(PLAN)
     assert capsys.readouterr().err == ""
+
+
+def test_a_budget_says_once_what_many_figures_and_claims_lack(tmp_path, monkeypatch, capsys):
+    bandit = EXPERIMENTS["bandit"]
+    other = replace(NEEDY, name="bandit/other")
+    figures = [f for f in bandit.figures if f.sweep is ALIGNMENT]
+    claims = [claim for claim in bandit.claims if claim.sweep is ALIGNMENT]
+    needy = replace(
+        bandit,
+        sweeps=(NEEDY, other),
+        figures=[replace(f, sweep=NEEDY) for f in figures],
+        claims=[replace(c, readings=(Reading(sweep=s),)) for c in claims for s in (NEEDY, other)],
+    )
+    monkeypatch.setitem(EXPERIMENTS, "bandit", needy)
+    assert len(figures) + len(claims) > 2
+    assert main(["reproduce", "bandit", "--budget", "20s", "--store", str(tmp_path)]) == 0
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("left out")]
+    sentence = SENTENCE.removeprefix("bandit/alignment needs ")
+    assert lines == [f"left out: runs of bandit that need {sentence}"]

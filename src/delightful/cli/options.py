@@ -3,7 +3,7 @@
 import contextlib
 import sys
 from argparse import Namespace
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -121,16 +121,29 @@ def dry_run(cells: Sequence[Cell], store: Store, options: Namespace) -> None:
     print(forecast(cells, store, workers_of(options)))
 
 
-def can_run(sweep: Sweep, plan: Plan, store: Store, asked: bool, *, draws: bool = False) -> bool:
+def say_left_out(sweep: Sweep) -> None:
+    """Say on stderr what a sweep needs that is not installed."""
+    print(f"left out: {sweep.missing}", file=sys.stderr)
+
+
+def can_run(
+    sweep: Sweep,
+    plan: Plan,
+    store: Store,
+    asked: bool,
+    *,
+    draws: bool = False,
+    say: Callable[[Sweep], None] = say_left_out,
+) -> bool:
     """Whether the packages that a sweep needs are installed, or all of it has been run.
 
-    If not, an error says what to install where the user `asked` for the sweep, elsewhere a line
-    on stderr. A sweep that `draws` may need but a part of its runs.
+    If not, an error says what to install where the user `asked` for the sweep; elsewhere `say`
+    does. A sweep that `draws` may need but a part of its runs.
     """
     done = not sweep.missing or all(store.state(cell) == "done" for cell in sweep.cells(plan))
     if done or (draws and usable(sweep, plan, store)):
         return True
     if asked:
         raise LabError(f"{sweep.missing}.")
-    print(f"left out: {sweep.missing}", file=sys.stderr)
+    say(sweep)
     return False

@@ -1,6 +1,7 @@
 """delightful reproduce: run, draw, check and report, within a budget or at one scale."""
 
 import importlib
+import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
@@ -68,8 +69,17 @@ def within(
     """Spend a budget: what every figure needs first, then what decides the claims still open."""
     reporter = Reporter(experiments, _of_its_own(store), plan, None, folder, TITLE)
 
+    said: set[str] = set()
+
+    def say_once(sweep: Sweep) -> None:
+        section, _, _ = sweep.name.partition("/")
+        words = f"left out: runs of {section} that need {sweep.absent}"
+        if words not in said:  # many figures and claims need the same
+            said.add(words)
+            print(words, file=sys.stderr)
+
     def can_run(sweep: Sweep, its_plan: Plan) -> bool:
-        return given.can_run(sweep, its_plan, store, asked=False)
+        return given.can_run(sweep, its_plan, store, asked=False, say=say_once)
 
     def words(decisions: list[Decision]) -> str:
         budget.decided = _decided(decisions)

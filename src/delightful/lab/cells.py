@@ -173,8 +173,13 @@ class Sweep:
     @property
     def missing(self) -> str:
         """What must be installed before it can run, as a sentence; empty if nothing."""
-        absent = " and ".join(package for package in self.needs if find_spec(package) is None)
-        return f"{self.name} needs {absent}: {install(f'lab,{self.extra}')}" if absent else ""
+        return f"{self.name} needs {self.absent}" if self.absent else ""
+
+    @property
+    def absent(self) -> str:
+        """The packages that are not installed, and what installs them; empty if all are."""
+        names = " and ".join(package for package in self.needs if find_spec(package) is None)
+        return f"{names}: {install(f'lab,{self.extra}')}" if names else ""
 
     @property
     def fields(self) -> list[str]:
