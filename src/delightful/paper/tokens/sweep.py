@@ -71,7 +71,7 @@ WITH_FRESH = Actors(
     quick=400,
 )
 MEASURED_STALENESS = (
-    "batches of our own actor–learner with 10 actors are 1.27 updates old on average when they "
+    "batches of our own actor–learner with 10 actors are 1.21 updates old on average when they "
     "are used (`delightful train tokens:reverse-copy --actors 10 --steps 1000` on 2 cores; "
     "docs/results/actor-learner/summary.json); of the delays in tokens/staleness, D = 3 has the "
     "nearest mean, 1.5"
