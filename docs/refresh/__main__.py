@@ -14,7 +14,7 @@ import benchmarks
 from control import amount, control, inversion
 from frameworks import stacks, staleness
 from friction_errors import errors
-from results import RESULTS, ROOT
+from stored import RESULTS, ROOT
 from token_reversal import author, learning_rates, stale_actors
 
 from delightful.lab.cells import Plan

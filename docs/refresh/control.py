@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import polars as pl
-from results import RESULTS, interval
+from stored import RESULTS, interval
 
 from delightful.agents.control.config import ControlConfig
 from delightful.agents.control.tasks import BENCHMARKING

@@ -1,7 +1,7 @@
 """The plug-ins' page: frameworks alone and with their plug-ins, on fresh and on stale data."""
 
 import polars as pl
-from results import RESULTS, interval
+from stored import RESULTS, interval
 
 from delightful.paper.stacks.figures import FRESH_DATA, PLAIN, SPANS, TASK, TITLES
 from delightful.paper.stacks.sweep import STALE

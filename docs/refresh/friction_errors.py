@@ -1,7 +1,7 @@
 """The page on frictions: every method's error under each friction, the strongest that was run."""
 
 import polars as pl
-from results import RESULTS
+from stored import RESULTS
 
 from delightful.lab.cells import Plan, Sweep
 from delightful.lab.plotting import label

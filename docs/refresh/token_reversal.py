@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from statistics import mean
 
 import polars as pl
-from results import RESULTS
+from stored import RESULTS
 
 from delightful.lab.cells import Plan
 from delightful.lab.plotting import label
